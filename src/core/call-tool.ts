@@ -1,0 +1,140 @@
+/** Running one tool: arguments in, checked; a plain value or content out, checked. */
+import { after, type Awaitable, isPromise } from "../util/awaitable.ts";
+import type { JsonObject } from "../util/json.ts";
+import { Content } from "./content.ts";
+import type { Run } from "./dispatch.ts";
+import type { ToolEntry } from "./entries.ts";
+import { McpError } from "./errors.ts";
+import { failure, type Outcome, type ToolValue } from "./outcome.ts";
+import { listIssues, type Validation } from "./schema.ts";
+
+export function callTool(name: string, args: JsonObject, run: Run): Awaitable<Outcome> {
+  const tool = run.service.registry.tool(name, run.view);
+  if (tool === undefined) {
+    return failure(
+      "invalid-params",
+      `Unknown tool: ${shorten(name)}; tools/list names those there are`,
+    );
+  }
+  try {
+    const outcome = start(tool, args, run);
+    return isPromise(outcome) ? outcome.catch((cause) => thrown(tool, cause, run)) : outcome;
+  } catch (cause) {
+    return thrown(tool, cause, run);
+  }
+}
+
+function start(tool: ToolEntry, args: JsonObject, run: Run): Awaitable<Outcome> {
+  if (tool.input === undefined) return invoke(tool, args, run);
+  return after(tool.input.validate(args), (checked) => {
+    if (checked.issues === undefined) return invoke(tool, checked.value, run);
+    return errorText(
+      `The arguments of ${tool.name} are not valid. Mend these and call again:\n${listIssues(checked.issues)}`,
+    );
+  });
+}
+
+function invoke(tool: ToolEntry, args: unknown, run: Run): Awaitable<Outcome> {
+  // The registry holds tools of every argument type; the schema just vouched for this one.
+  return after(tool.run(args as never, run.ex), (returned) => finish(tool, returned, run));
+}
+
+function finish(tool: ToolEntry, returned: unknown, run: Run): Awaitable<Outcome> {
+  if (returned instanceof Content) return finishContent(tool, returned, run);
+  if (tool.output === undefined) return plain(returned);
+  return after(tool.output.validate(returned), (checked) =>
+    checked.issues === undefined ? structured(checked.value) : badOutput(tool, checked, run),
+  );
+}
+
+function finishContent(tool: ToolEntry, content: Content, run: Run): Awaitable<Outcome> {
+  const { blocks, isError, meta } = content;
+  const value = (text: string | undefined, isObject: boolean): ToolValue => ({
+    kind: "tool",
+    blocks,
+    structured: text,
+    isObject,
+    isError,
+    meta,
+  });
+  // An error's content tells what went wrong; the output schema is about success.
+  if (tool.output === undefined || isError) {
+    if (!content.hasStructured) return value(undefined, false);
+    return value(toJson(content.structured), isPlainObject(content.structured));
+  }
+  return after(tool.output.validate(content.structured), (checked) =>
+    checked.issues === undefined
+      ? value(toJson(checked.value), isPlainObject(checked.value))
+      : badOutput(tool, checked, run),
+  );
+}
+
+/** Without an output schema a string is words for the model, anything else is data. */
+function plain(returned: unknown): Outcome {
+  if (returned === undefined) return words([]);
+  if (typeof returned === "string") return words([{ type: "text", text: returned }]);
+  return structured(returned);
+}
+
+function words(blocks: ToolValue["blocks"]): ToolValue {
+  return {
+    kind: "tool",
+    blocks,
+    structured: undefined,
+    isObject: false,
+    isError: false,
+    meta: undefined,
+  };
+}
+
+function structured(value: unknown): ToolValue {
+  return {
+    kind: "tool",
+    blocks: [],
+    structured: toJson(value),
+    isObject: isPlainObject(value),
+    isError: false,
+    meta: undefined,
+  };
+}
+
+function toJson(value: unknown): string {
+  const json: string | undefined = JSON.stringify(value);
+  if (json === undefined) throw new TypeError(`a result cannot be ${typeof value}`);
+  return json;
+}
+
+function isPlainObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The tool broke its own promise: the model can do nothing about it, the operator can. */
+function badOutput(tool: ToolEntry, checked: Validation, { service }: Run): Outcome {
+  service.log({
+    level: "error",
+    message: `the result of tool ${tool.name} does not match its output schema`,
+    details: { issues: checked.issues },
+  });
+  return errorText(`${tool.name} failed: its result does not match what it declares`);
+}
+
+function thrown(tool: ToolEntry, cause: unknown, { service }: Run): Outcome {
+  if (cause instanceof McpError) {
+    if (cause.cause !== undefined) {
+      service.log({ level: "warning", message: `tool ${tool.name} failed`, cause: cause.cause });
+    }
+    if (cause.code === "failed") return errorText(cause.message);
+    return failure("invalid-params", cause.message, cause.data);
+  }
+  service.log({ level: "error", message: `tool ${tool.name} threw`, cause });
+  return errorText(`${tool.name} failed; the server's log says why`);
+}
+
+function errorText(text: string): ToolValue {
+  return { ...words([{ type: "text", text }]), isError: true };
+}
+
+/** Names from outside are repeated back short: an error is no place to carry a megabyte. */
+export function shorten(name: string): string {
+  return name.length > 200 ? `${name.slice(0, 200)}…` : name;
+}

@@ -1,0 +1,99 @@
+/** From an operation to its outcome, in no revision's terms. */
+import { type Awaitable, isPromise } from "../util/awaitable.ts";
+import type { Call } from "./call.ts";
+import { complete } from "./complete.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Log } from "./log.ts";
+import type { CacheHints } from "./model.ts";
+import { description, empty, failure, type Outcome } from "./outcome.ts";
+import { getPrompt } from "./get-prompt.ts";
+import { readResource } from "./read-resource.ts";
+import type { Registry, View } from "./registry.ts";
+import { callTool } from "./call-tool.ts";
+
+/** What a call is run against. */
+export interface Service {
+  readonly registry: Registry;
+  readonly log: Log;
+  readonly cache: { readonly lists: CacheHints; readonly reads: CacheHints };
+}
+
+export interface Run {
+  readonly service: Service;
+  readonly view: View;
+  readonly ex: Exchange;
+}
+
+/** Never throws and never rejects: what a handler throws becomes an outcome and a log entry. */
+export function dispatch(call: Call, run: Run): Awaitable<Outcome> {
+  try {
+    const outcome = perform(call, run);
+    return isPromise(outcome) ? outcome.catch((cause) => broken(call, cause, run)) : outcome;
+  } catch (cause) {
+    return broken(call, cause, run);
+  }
+}
+
+function perform(call: Call, run: Run): Awaitable<Outcome> {
+  if (!isOffered(call, run.service.registry)) {
+    return failure("method-not-found", `this server has nothing that ${call.operation} could ask for`);
+  }
+  switch (call.operation) {
+    case "call-tool":
+      return callTool(call.target, call.arguments, run);
+    case "list": {
+      const page = run.service.registry.page(call.list, call.cursor, run.view);
+      return page === undefined
+        ? failure(
+            "invalid-params",
+            "cursor is not one that this server gave out; leave it out to start over",
+          )
+        : { kind: "page", page };
+    }
+    case "read-resource":
+      return readResource(call.target, run);
+    case "get-prompt":
+      return getPrompt(call.target, call.arguments, run);
+    case "complete":
+      return complete(call, run);
+    case "initialize":
+    case "discover":
+      return description;
+    case "ping":
+    case "set-log-level":
+      return empty;
+  }
+}
+
+/** A capability that is not announced is not served either. */
+function isOffered(call: Call, registry: Registry): boolean {
+  switch (call.operation) {
+    case "call-tool":
+      return registry.has("tools");
+    case "get-prompt":
+      return registry.has("prompts");
+    case "read-resource":
+      return registry.has("resources") || registry.has("templates");
+    case "complete":
+      return registry.completes;
+    case "list":
+      if (call.list === "tools" || call.list === "prompts") return registry.has(call.list);
+      return registry.has("resources") || registry.has("templates");
+    case "initialize":
+    case "discover":
+    case "ping":
+    case "set-log-level":
+      return true;
+  }
+}
+
+function broken(call: Call, cause: unknown, { service }: Run): Outcome {
+  service.log({
+    level: "error",
+    message: `${call.operation} failed`,
+    cause,
+    details: "target" in call ? { target: call.target } : undefined,
+  });
+  return failure("internal", "the server failed to carry this out; its log says why");
+}
+

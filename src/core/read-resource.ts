@@ -1,0 +1,80 @@
+/** Reading a resource: a declared URI first, else the first template that matches it. */
+import { after, type Awaitable, isPromise } from "../util/awaitable.ts";
+import { toBase64 } from "./content.ts";
+import { shorten } from "./call-tool.ts";
+import type { ResourcePart, ResourceReturn } from "./declaration.ts";
+import type { Run } from "./dispatch.ts";
+import type { ResourceEntry, TemplateEntry } from "./entries.ts";
+import { McpError } from "./errors.ts";
+import type { ResourceContents } from "./model.ts";
+import { failure, type Outcome } from "./outcome.ts";
+
+export function readResource(uri: string, run: Run): Awaitable<Outcome> {
+  try {
+    const outcome = find(uri, run);
+    return isPromise(outcome) ? outcome.catch((cause) => thrown(uri, cause)) : outcome;
+  } catch (cause) {
+    return thrown(uri, cause);
+  }
+}
+
+function find(uri: string, run: Run): Awaitable<Outcome> {
+  const { registry } = run.service;
+  const declared = registry.resource(uri, run.view);
+  if (declared !== undefined) {
+    return after(declared.read(uri, run.ex), (returned) => finish(declared, uri, returned, run));
+  }
+  for (const entry of registry.templates(run.view)) {
+    const variables = entry.template.match(uri);
+    if (variables === undefined) continue;
+    return after(entry.read(variables, run.ex), (returned) => finish(entry, uri, returned, run));
+  }
+  return notFound(uri);
+}
+
+function finish(
+  entry: ResourceEntry | TemplateEntry,
+  uri: string,
+  returned: ResourceReturn,
+  { service }: Run,
+): Outcome {
+  if (returned === undefined) return notFound(uri);
+  const parts = Array.isArray(returned) ? returned : [returned];
+  return {
+    kind: "contents",
+    contents: parts.map((part) => toContents(part, uri, entry.mimeType)),
+    cache: entry.cache ?? service.cache.reads,
+  };
+}
+
+function toContents(
+  part: ResourcePart,
+  uri: string,
+  declaredType: string | undefined,
+): ResourceContents {
+  if (typeof part === "string") return { uri, mimeType: declaredType, text: part };
+  if (part instanceof Uint8Array) return { uri, mimeType: declaredType, blob: toBase64(part) };
+  const base = {
+    uri: part.uri ?? uri,
+    mimeType: part.mimeType ?? declaredType,
+    _meta: part.meta,
+  };
+  if ("text" in part) return { ...base, text: part.text };
+  return { ...base, blob: toBase64(part.blob) };
+}
+
+function notFound(uri: string, message = `Resource not found: ${shorten(uri)}`): Outcome {
+  return failure("resource-not-found", message, { uri });
+}
+
+function thrown(uri: string, cause: unknown): Outcome {
+  if (!(cause instanceof McpError)) throw cause;
+  switch (cause.code) {
+    case "not-found":
+      return failure("resource-not-found", cause.message, { uri, ...cause.data });
+    case "invalid-params":
+      return failure("invalid-params", cause.message, cause.data);
+    case "failed":
+      return failure("internal", cause.message, cause.data);
+  }
+}

@@ -1,0 +1,230 @@
+/** Declarations, each compiled once; lookups, and pages of listings that stay until a change. */
+import { decodeToken, encodeToken } from "../util/base64.ts";
+import { isObject } from "../util/json.ts";
+import type { PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from "./entries.ts";
+import { DeclarationError } from "./errors.ts";
+
+export type ListName = "tools" | "resources" | "templates" | "prompts";
+
+export type Entry = ToolEntry | ResourceEntry | TemplateEntry | PromptEntry;
+
+/** What a revision can see of the declarations; one object for each adapter. */
+export interface View {
+  offers(since: string | undefined): boolean;
+}
+
+/** Some of a listing, ready to be projected. The same object until the listing changes. */
+export interface Page {
+  readonly list: ListName;
+  readonly entries: readonly Entry[];
+  readonly nextCursor: string | undefined;
+  /** Where an adapter keeps the bytes of this page, so that they are made once. */
+  encoded: string | undefined;
+}
+
+interface Listing {
+  readonly entries: readonly Entry[];
+  readonly pages: Map<number, Page>;
+}
+
+export class Registry {
+  readonly #tools: Map<string, ToolEntry> = new Map();
+  readonly #resources: Map<string, ResourceEntry> = new Map();
+  readonly #templates: Map<string, TemplateEntry> = new Map();
+  readonly #prompts: Map<string, PromptEntry> = new Map();
+  readonly #listings: Record<ListName, WeakMap<View, Listing>> = {
+    tools: new WeakMap(),
+    resources: new WeakMap(),
+    templates: new WeakMap(),
+    prompts: new WeakMap(),
+  };
+  readonly #declared: Set<ListName> = new Set();
+  readonly #pageSize: number;
+  #frozen = false;
+  #generation = 0;
+
+  constructor(pageSize: number) {
+    this.#pageSize = pageSize;
+  }
+
+  get frozen(): boolean {
+    return this.#frozen;
+  }
+
+  /** Grows with every change, so that what was derived from the declarations can be kept. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  freeze(): void {
+    if (this.#frozen) return;
+    this.#frozen = true;
+    this.#generation++;
+  }
+
+  /** Whether the server ever declared one of these: a capability does not come and go. */
+  has(list: ListName): boolean {
+    return this.#declared.has(list);
+  }
+
+  /** Whether anything declared has suggestions for its arguments. */
+  get completes(): boolean {
+    const all = [...this.#prompts.values(), ...this.#templates.values()];
+    return all.some((entry) => entry.completers.size > 0);
+  }
+
+  /** @throws DeclarationError when its key is taken, or the declarations are frozen. */
+  add(entry: Entry): void {
+    this.#assertOpen();
+    if (this.#map(entry.list).has(entry.key)) {
+      throw new DeclarationError(
+        `${JSON.stringify(entry.key)} is already declared among the ${entry.list}; remove it first, or give this one another name`,
+      );
+    }
+    switch (entry.list) {
+      case "tools":
+        this.#tools.set(entry.key, entry);
+        break;
+      case "resources":
+        this.#resources.set(entry.key, entry);
+        break;
+      case "templates":
+        this.#templates.set(entry.key, entry);
+        break;
+      case "prompts":
+        this.#prompts.set(entry.key, entry);
+        break;
+    }
+    this.#declared.add(entry.list);
+    this.#changed(entry.list);
+  }
+
+  /** Takes back this very entry; one declared later under the same key stays. */
+  remove(entry: Entry): boolean {
+    this.#assertOpen();
+    const map = this.#map(entry.list);
+    if (map.get(entry.key) !== entry) return false;
+    map.delete(entry.key);
+    this.#changed(entry.list);
+    return true;
+  }
+
+  tool(name: string, view: View): ToolEntry | undefined {
+    return visible(this.#tools.get(name), view);
+  }
+
+  resource(uri: string, view: View): ResourceEntry | undefined {
+    return visible(this.#resources.get(uri), view);
+  }
+
+  template(source: string, view: View): TemplateEntry | undefined {
+    return visible(this.#templates.get(source), view);
+  }
+
+  *templates(view: View): Generator<TemplateEntry> {
+    for (const entry of this.#templates.values()) {
+      if (view.offers(entry.since)) yield entry;
+    }
+  }
+
+  prompt(name: string, view: View): PromptEntry | undefined {
+    return visible(this.#prompts.get(name), view);
+  }
+
+  /** The page that a cursor names, in declaration order; undefined for a cursor not of ours. */
+  page(list: ListName, cursor: string | undefined, view: View): Page | undefined {
+    const listing = this.#listing(list, view);
+    const start = cursor === undefined ? 0 : findStart(list, cursor, listing.entries);
+    if (start === undefined) return undefined;
+    const kept = listing.pages.get(start);
+    if (kept !== undefined) return kept;
+    const end = start + this.#pageSize;
+    const last = listing.entries[end - 1];
+    const page: Page = {
+      list,
+      entries: listing.entries.slice(start, end),
+      nextCursor:
+        last === undefined || end >= listing.entries.length
+          ? undefined
+          : writeCursor(list, end, last.key),
+      encoded: undefined,
+    };
+    listing.pages.set(start, page);
+    return page;
+  }
+
+  #map(list: ListName): Pick<Map<string, Entry>, "get" | "has" | "delete" | "values"> {
+    switch (list) {
+      case "tools":
+        return this.#tools;
+      case "resources":
+        return this.#resources;
+      case "templates":
+        return this.#templates;
+      case "prompts":
+        return this.#prompts;
+    }
+  }
+
+  #listing(list: ListName, view: View): Listing {
+    const kept = this.#listings[list].get(view);
+    if (kept !== undefined) return kept;
+    const all = [...this.#map(list).values()];
+    const listing: Listing = {
+      entries: all.filter((entry) => view.offers(entry.since)),
+      pages: new Map(),
+    };
+    this.#listings[list].set(view, listing);
+    return listing;
+  }
+
+  #changed(list: ListName): void {
+    this.#generation++;
+    this.#listings[list] = new WeakMap();
+  }
+
+  #assertOpen(): void {
+    if (!this.#frozen) return;
+    throw new DeclarationError("the declarations are frozen; declare before freeze()");
+  }
+}
+
+function visible<E extends Entry>(entry: E | undefined, view: View): E | undefined {
+  return entry !== undefined && view.offers(entry.since) ? entry : undefined;
+}
+
+/**
+ * A cursor says how many entries came before and which was the last of them, so that any
+ * worker of any start can follow it, and a listing that changed meanwhile neither repeats
+ * nor skips what it still holds.
+ */
+function writeCursor(list: ListName, position: number, lastKey: string): string {
+  return encodeToken(JSON.stringify({ list, position, last: lastKey }));
+}
+
+function findStart(
+  list: ListName,
+  cursor: string,
+  entries: readonly Entry[],
+): number | undefined {
+  const read = parseCursor(cursor);
+  if (read === undefined || read.list !== list) return undefined;
+  if (entries[read.position - 1]?.key === read.last) return read.position;
+  const moved = entries.findIndex((entry) => entry.key === read.last);
+  return moved >= 0 ? moved + 1 : Math.min(read.position, entries.length);
+}
+
+function parseCursor(cursor: string): { list: unknown; position: number; last: string } | undefined {
+  const text = decodeToken(cursor);
+  if (text === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    if (!isObject(value)) return undefined;
+    const { list, position, last } = value;
+    if (!Number.isSafeInteger(position) || typeof last !== "string") return undefined;
+    return Number(position) > 0 ? { list, position: Number(position), last } : undefined;
+  } catch {
+    // Not one of ours; the caller answers with an invalid cursor.
+    return undefined;
+  }
+}

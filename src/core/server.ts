@@ -1,0 +1,131 @@
+/** Where an author declares: once, for every revision. */
+import type {
+  PromptArguments,
+  PromptHandler,
+  PromptOptions,
+  ResourceHandler,
+  ResourceOptions,
+  TemplateHandler,
+  TemplateOptions,
+  ToolHandler,
+  ToolOptions,
+} from "./declaration.ts";
+import type { Service } from "./dispatch.ts";
+import { compilePrompt, compileResource, compileTemplate, compileTool } from "./compile.ts";
+import { type Log, logToConsole } from "./log.ts";
+import type { CacheHints, Implementation } from "./model.ts";
+import { type Entry, Registry } from "./registry.ts";
+import { compileJsonSchema, type Schema, type SchemaCompiler } from "./schema.ts";
+
+export interface ServerOptions extends Implementation {
+  /** How to use this server, for the model. */
+  readonly instructions?: string | undefined;
+  /** Entries on a page of a listing. @default 500 */
+  readonly pageSize?: number | undefined;
+  readonly cache?:
+    | {
+        /** For listings and discovery. @default { ttlMs: 0, scope: "public" } */
+        readonly lists?: CacheHints | undefined;
+        /** For readings that say nothing themselves. @default { ttlMs: 0, scope: "private" } */
+        readonly reads?: CacheHints | undefined;
+      }
+    | undefined;
+  /** Checks raw JSON Schema. @default a built-in interpreter */
+  readonly schemaCompiler?: SchemaCompiler | undefined;
+  /** @default standard error */
+  readonly log?: Log | undefined;
+}
+
+/** Takes a declaration back while serving. */
+export interface Declared {
+  /** Whether it was still there. */
+  remove(): boolean;
+}
+
+const defaults = Object.freeze({
+  pageSize: 500,
+  lists: Object.freeze({ ttlMs: 0, scope: "public" }),
+  reads: Object.freeze({ ttlMs: 0, scope: "private" }),
+} as const);
+
+/**
+ * A server: a name, and what it offers. It does not listen by itself; an endpoint serves
+ * it, and one server may be served by several.
+ */
+export class Server implements Service {
+  readonly info: Implementation;
+  readonly instructions: string | undefined;
+  readonly registry: Registry;
+  readonly cache: Service["cache"];
+  readonly log: Log;
+  readonly #schemaCompiler: SchemaCompiler;
+
+  constructor(options: ServerOptions) {
+    const { instructions, pageSize, cache, schemaCompiler, log, ...info } = options;
+    const size = pageSize ?? defaults.pageSize;
+    if (!Number.isSafeInteger(size) || size < 1) {
+      throw new RangeError(`pageSize must be a positive integer, not ${size}`);
+    }
+    this.info = Object.freeze(info);
+    this.instructions = instructions;
+    this.registry = new Registry(size);
+    this.cache = { lists: cache?.lists ?? defaults.lists, reads: cache?.reads ?? defaults.reads };
+    this.log = log ?? logToConsole;
+    this.#schemaCompiler = schemaCompiler ?? compileJsonSchema;
+  }
+
+  /**
+   * Declares a tool. The handler receives arguments that passed `input` and returns a
+   * plain value or content. Bad arguments never reach it: the caller is told what to mend.
+   *
+   * @throws DeclarationError when the name is taken or a schema cannot be served.
+   */
+  tool<const In extends Schema | undefined = undefined, const Out extends Schema | undefined = undefined>(
+    name: string,
+    options: ToolOptions<In, Out>,
+    handler: ToolHandler<In, Out>,
+  ): Declared {
+    return this.#add(compileTool(name, options, handler, this.#schemaCompiler));
+  }
+
+  /** Declares a resource at a fixed URI; `undefined` from the handler means it is not there. */
+  resource(uri: string, options: ResourceOptions, handler: ResourceHandler): Declared {
+    return this.#add(compileResource(uri, options, handler));
+  }
+
+  /** Declares the resources whose URIs an RFC 6570 template matches, in linear time. */
+  template<const Uri extends string>(
+    uriTemplate: Uri,
+    options: TemplateOptions<Uri>,
+    handler: TemplateHandler<Uri>,
+  ): Declared {
+    return this.#add(compileTemplate(uriTemplate, options, handler));
+  }
+
+  /** Declares a prompt. Its arguments are strings; those marked `required` are always there. */
+  prompt<const Args extends PromptArguments = Record<never, never>>(
+    name: string,
+    options: PromptOptions<Args>,
+    handler: PromptHandler<Args>,
+  ): Declared {
+    return this.#add(compilePrompt(name, options, handler));
+  }
+
+  /**
+   * Ends declaring. A frozen server announces that its lists do not change, so that
+   * callers need not ask again and may keep them for `cache.lists.ttlMs`.
+   */
+  freeze(): this {
+    this.registry.freeze();
+    return this;
+  }
+
+  #add(entry: Entry): Declared {
+    this.registry.add(entry);
+    return { remove: () => this.registry.remove(entry) };
+  }
+}
+
+export function createServer(options: ServerOptions): Server {
+  return new Server(options);
+}

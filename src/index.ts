@@ -1,0 +1,108 @@
+/**
+ * Declare tools, resources and prompts once; serve every MCP client in the revision it
+ * speaks. This entry runs on any JavaScript runtime; `anyrev/node` adds what Node has.
+ */
+export {
+  assistant,
+  audio,
+  type BlockOptions,
+  type Bytes,
+  Content,
+  type ContentOptions,
+  failed,
+  image,
+  link,
+  mixed,
+  resource,
+  text,
+  user,
+} from "./core/content.ts";
+export type {
+  Completer,
+  PromptArgument,
+  PromptArguments,
+  PromptHandler,
+  PromptOptions,
+  PromptReturn,
+  PromptValues,
+  ResourceHandler,
+  ResourceOptions,
+  ResourcePart,
+  ResourceReturn,
+  TemplateHandler,
+  TemplateOptions,
+  ToolArguments,
+  ToolHandler,
+  ToolOptions,
+  ToolReturn,
+  VariableName,
+  Variables,
+} from "./core/declaration.ts";
+export {
+  DeclarationError,
+  McpError,
+  type McpErrorCode,
+  type McpErrorOptions,
+  Rejection,
+} from "./core/errors.ts";
+export type { Exchange } from "./core/exchange.ts";
+export type { FromJsonSchema } from "./core/json-schema-types.ts";
+export { type Log, type LogEntry, logToConsole } from "./core/log.ts";
+export type {
+  Annotations,
+  CacheHints,
+  ClientCapabilities,
+  ContentBlock,
+  Icon,
+  Implementation,
+  PromptMessage,
+  ResourceContents,
+  Role,
+  ToolAnnotations,
+} from "./core/model.ts";
+export type { Failure, FailureKind } from "./core/outcome.ts";
+export type {
+  Issue,
+  JsonSchema,
+  Schema,
+  SchemaCompiler,
+  SchemaInput,
+  SchemaOutput,
+  StandardSchema,
+} from "./core/schema.ts";
+export { createServer, type Declared, type Server, type ServerOptions } from "./core/server.ts";
+export { parseUriTemplate, type TemplateValue, type UriTemplate } from "./core/uri-template.ts";
+export type {
+  Adapter,
+  Binding,
+  ClientRequest,
+  Decoded,
+  Described,
+  Encoder,
+  Served,
+  WireError,
+  WrittenRequest,
+} from "./revisions/adapter.ts";
+export { AdapterSet } from "./revisions/adapter-set.ts";
+export {
+  adapter2024_11_05,
+  adapter2025_03_26,
+  adapter2025_06_18,
+  adapter2025_11_25,
+  adapter2026_07_28,
+  allRevisions,
+} from "./revisions/index.ts";
+export {
+  type HeaderLookup,
+  type Preamble,
+  readPreamble,
+  type Statement,
+  type Unclear,
+} from "./revisions/preamble.ts";
+export { type Selection, type SelectionReason, select } from "./revisions/selection.ts";
+export { createEndpoint, type Endpoint, type EndpointOptions } from "./server/endpoint.ts";
+export type { GuardOptions } from "./server/guard.ts";
+export type { HttpReply, HttpRequest } from "./server/http.ts";
+export { MemorySessions, type MemorySessionsOptions } from "./stores/memory.ts";
+export type { SessionRecord, SessionStore } from "./stores/session-store.ts";
+export type { Awaitable } from "./util/awaitable.ts";

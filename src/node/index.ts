@@ -1,0 +1,4 @@
+/** Everything of the portable entry, and how to listen on Node. */
+export * from "../index.ts";
+export { type NodeHandler, toNodeHandler } from "./handler.ts";
+export { type ServeOptions, type Serving, serve } from "./serve.ts";

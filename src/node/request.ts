@@ -1,0 +1,75 @@
+/** From `node:http` to the neutral request, without a web object in between. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { HttpRequest } from "../server/http.ts";
+
+/** What a body parser that ran before may have left on the request. */
+type Incoming = IncomingMessage & { readonly body?: unknown };
+
+export function toHttpRequest(incoming: IncomingMessage, outgoing: ServerResponse): HttpRequest {
+  const { headers } = incoming;
+  return {
+    method: incoming.method ?? "GET",
+    target: incoming.url ?? "/",
+    host: isHostRepeated(incoming.rawHeaders) ? undefined : headers.host,
+    headers: (name) => {
+      const value = headers[name];
+      return Array.isArray(value) ? value.join(", ") : value;
+    },
+    body: (maxBytes) => readBody(incoming, maxBytes),
+    onDisconnect: (callback) => {
+      if (outgoing.destroyed) callback();
+      else {
+        outgoing.once("close", () => {
+          if (!outgoing.writableFinished) callback();
+        });
+      }
+    },
+  };
+}
+
+/** Node keeps the first Host and drops the rest; a proxy in front may have read the last. */
+function isHostRepeated(rawHeaders: readonly string[]): boolean {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === 4 && name.toLowerCase() === "host") count++;
+  }
+  return count > 1;
+}
+
+function readBody(incoming: Incoming, maxBytes: number): Promise<Uint8Array | "too-large"> {
+  if (incoming.readableEnded) return Promise.resolve(readParsed(incoming.body, maxBytes));
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const onData = (chunk: Buffer): void => {
+      length += chunk.length;
+      if (length <= maxBytes) {
+        chunks.push(chunk);
+        return;
+      }
+      incoming.off("data", onData);
+      incoming.pause();
+      resolve("too-large");
+    };
+    const onEnd = (): void => {
+      const [first] = chunks;
+      resolve(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
+    };
+    incoming.on("data", onData);
+    incoming.once("end", onEnd);
+    // A body that breaks off is no message; the caller is gone and its reply goes nowhere.
+    incoming.once("error", () => resolve(new Uint8Array()));
+    incoming.once("close", () => resolve(new Uint8Array()));
+  });
+}
+
+/** A framework's body parser came first: what it left is written back, so that none hangs. */
+function readParsed(body: unknown, maxBytes: number): Uint8Array | "too-large" {
+  if (body === undefined) return new Uint8Array();
+  const bytes =
+    body instanceof Uint8Array
+      ? body
+      : Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+  return bytes.byteLength > maxBytes ? "too-large" : bytes;
+}

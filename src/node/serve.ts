@@ -1,0 +1,94 @@
+/** Listens: a server, a port, and nothing else to know. */
+import { createServer as createHttpServer, type Server as HttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Server } from "../core/server.ts";
+import { createEndpoint, type EndpointOptions } from "../server/endpoint.ts";
+import { loopbackHosts } from "../server/guard.ts";
+import { toNodeHandler } from "./handler.ts";
+
+export interface ServeOptions extends EndpointOptions {
+  /** 0 takes a free one. @default 8080 */
+  readonly port?: number | undefined;
+  /** The address to bind. One that others can reach needs `allowedHosts`. @default "127.0.0.1" */
+  readonly host?: string | undefined;
+  /** @default "/mcp" */
+  readonly path?: string | undefined;
+  /** How long `close` waits for calls in flight, in milliseconds. @default 10000 */
+  readonly drainMs?: number | undefined;
+  /** Ends serving when it aborts. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Serving extends AsyncDisposable {
+  /** Where clients connect, such as `http://127.0.0.1:8080/mcp`. */
+  readonly url: string;
+  readonly port: number;
+  /** Takes no new work, lets calls in flight finish, and ends what lasts longer. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves over HTTP.
+ *
+ * @throws TypeError when the address is public and `allowedHosts` is not given: any web
+ * page could then reach the server under a name of its own.
+ */
+export async function serve(server: Server, options: ServeOptions = {}): Promise<Serving> {
+  const host = options.host ?? "127.0.0.1";
+  const path = options.path ?? "/mcp";
+  const endpoint = createEndpoint(server, {
+    ...options,
+    path,
+    allowedHosts: options.allowedHosts ?? localHosts(host),
+  });
+  const http = createHttpServer(toNodeHandler(endpoint));
+  const { port } = await listen(http, options.port ?? 8080, host);
+  const drainMs = options.drainMs ?? 10_000;
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closing ??= drain(http, drainMs);
+    return closing;
+  };
+  options.signal?.addEventListener("abort", () => void close(), { once: true });
+  return {
+    url: `http://${bracket(host)}:${port}${path}`,
+    port,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function localHosts(host: string): readonly string[] {
+  if (/^(?:localhost|127\.\d+\.\d+\.\d+|::1)$/.test(host)) {
+    return [...new Set([...loopbackHosts, bracket(host)])];
+  }
+  throw new TypeError(
+    `${host} can be reached from outside, so say under which names: serve(server, { host: ${JSON.stringify(host)}, allowedHosts: ["mcp.example.com"] })`,
+  );
+}
+
+function bracket(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+function listen(http: HttpServer, port: number, host: string): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    http.once("error", reject);
+    http.listen(port, host, () => {
+      http.off("error", reject);
+      // Listening on a port, so the address is no pipe's name.
+      resolve(http.address() as AddressInfo);
+    });
+  });
+}
+
+function drain(http: HttpServer, drainMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => http.closeAllConnections(), drainMs);
+    http.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    http.closeIdleConnections();
+  });
+}

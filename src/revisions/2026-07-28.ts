@@ -1,0 +1,225 @@
+/**
+ * 2026-07-28: no handshake and no session. Every request says who sends it, every result
+ * what it is (https://modelcontextprotocol.io/specification/2026-07-28/changelog).
+ */
+import type { Call } from "../core/call.ts";
+import type { CacheHints } from "../core/model.ts";
+import { type Failure, failure, type Value } from "../core/outcome.ts";
+import { describe, type RpcRequest } from "../jsonrpc/message.ts";
+import { isObject, type JsonObject } from "../util/json.ts";
+import { shape2025_11_25 } from "./2025-11-25.ts";
+import type {
+  Adapter,
+  Binding,
+  ClientRequest,
+  Decoded,
+  Described,
+  Encoder,
+  WrittenRequest,
+} from "./adapter.ts";
+import {
+  completionMembers,
+  contentsMembers,
+  messagesMembers,
+  pageMembers,
+  toCapabilities,
+  toolMembers,
+} from "./encode.ts";
+import { modernFailures, toWireError } from "./failures.ts";
+import { findHeaderMismatch, writeMirrors } from "./mirror.ts";
+import {
+  type ReadParams,
+  readCallTool,
+  readComplete,
+  readGetPrompt,
+  readImplementation,
+  readList,
+  readResourceUri,
+} from "./params.ts";
+import { versionHeader, versionKey } from "./preamble.ts";
+import { type Shape, toImplementation } from "./shape.ts";
+
+const revision = "2026-07-28";
+const clientInfoKey = "io.modelcontextprotocol/clientInfo";
+const capabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
+const serverInfoKey = "io.modelcontextprotocol/serverInfo";
+
+const shape: Shape = {
+  ...shape2025_11_25,
+  structured: "anything",
+  paramHeaders: "kept",
+  booleanSchemas: "kept",
+};
+
+const methods: ReadonlyMap<string, ReadParams> = new Map<string, ReadParams>([
+  ["server/discover", () => ({ operation: "discover" })],
+  ["tools/list", readList("tools")],
+  ["tools/call", readCallTool],
+  ["resources/list", readList("resources")],
+  ["resources/templates/list", readList("templates")],
+  ["resources/read", readResourceUri],
+  ["prompts/list", readList("prompts")],
+  ["prompts/get", readGetPrompt],
+  ["completion/complete", readComplete],
+]);
+
+export const adapter2026_07_28: Adapter = Object.freeze({
+  revision,
+  claims: [revision],
+  era: "modern",
+  arrays: "refused",
+  unreadableId: "absent",
+  view: { offers: (since: string | undefined) => since === undefined || since <= revision },
+  decode,
+  encoder,
+  error: (refused: Failure) => toWireError(refused, modernFailures),
+  write,
+});
+
+/** The rules of the binding, in the order in which the first that fails answers. */
+function decode(request: RpcRequest, binding: Binding): Decoded | Failure {
+  const read = methods.get(request.method);
+  if (read === undefined) return unknownMethod(request.method, binding);
+  const params = isObject(request.params) ? request.params : {};
+  const meta = isObject(params["_meta"]) ? params["_meta"] : {};
+  const version = meta[versionKey];
+  if (typeof version !== "string") return malformed(versionKey, "a string", version);
+  const capabilities = meta[capabilitiesKey];
+  if (!isObject(capabilities)) return malformed(capabilitiesKey, "an object", capabilities);
+  const mismatch = checkHeaders(request, params, version, binding);
+  if (mismatch !== undefined) return mismatch;
+  const operation = read(params);
+  if ("failure" in operation) return operation;
+  const call: Call = {
+    ...operation,
+    client: readImplementation(meta[clientInfoKey]),
+    capabilities,
+    meta,
+  };
+  return { call, adapter: adapter2026_07_28, version: revision };
+}
+
+function unknownMethod(method: string, { served }: Binding): Failure {
+  const name = method.slice(0, 200);
+  if (method !== "initialize") return failure("method-not-found", `Method not found: ${name}`);
+  const elsewhere =
+    served.handshakes.length === 0
+      ? "This endpoint serves no revision with a handshake"
+      : `Without a declared version, initialize works for ${served.handshakes.join(", ")}`;
+  // An older client has no other diagnostic to show to its user.
+  return failure(
+    "method-not-found",
+    `Method not found: initialize does not exist in ${revision}; use server/discover. This endpoint serves ${served.supported.join(", ")}. ${elsewhere}`,
+  );
+}
+
+function malformed(key: string, right: string, value: unknown): Failure {
+  return failure(
+    "malformed-envelope",
+    `params._meta["${key}"] must be ${right} on every request, not ${describe(value)}`,
+  );
+}
+
+function checkHeaders(
+  request: RpcRequest,
+  params: JsonObject,
+  version: string,
+  { http, paramHeaders }: Binding,
+): Failure | undefined {
+  if (http === undefined) return undefined;
+  if (http.version === undefined) {
+    return failure(
+      "header-mismatch",
+      `Header mismatch: MCP-Protocol-Version is missing; it must be ${version}, as in the body`,
+    );
+  }
+  if (http.version !== version) {
+    return failure(
+      "header-mismatch",
+      "Header mismatch: MCP-Protocol-Version does not equal the version in the body",
+    );
+  }
+  return findHeaderMismatch(request, params, http.headers, paramHeaders);
+}
+
+function encoder(described: Described): Encoder {
+  const identity = JSON.stringify({
+    [serverInfoKey]: toImplementation(described.info, shape),
+  });
+  const tail = `,"_meta":${identity}}`;
+  return {
+    encode: (value) => {
+      if (value.kind !== "page") return encodeValue(value, described, tail);
+      value.page.encoded ??= complete(
+        `${pageMembers(value.page, shape)},${cacheMembers(described.lists)}`,
+        tail,
+      );
+      return value.page.encoded;
+    },
+  };
+}
+
+function encodeValue(
+  value: Exclude<Value, { kind: "page" }>,
+  described: Described,
+  tail: string,
+): string {
+  switch (value.kind) {
+    case "tool":
+      return complete(toolMembers(value, shape), withMeta(value.meta, tail));
+    case "contents":
+      return complete(`${contentsMembers(value, shape)},${cacheMembers(value.cache)}`, tail);
+    case "messages":
+      return complete(messagesMembers(value, shape), tail);
+    case "completion":
+      return complete(completionMembers(value), tail);
+    case "description":
+      return complete(`${discoveryMembers(described)},${cacheMembers(described.lists)}`, tail);
+    case "empty":
+      return `{"resultType":"complete"${tail}`;
+  }
+}
+
+function complete(members: string, tail: string): string {
+  return `{"resultType":"complete",${members}${tail}`;
+}
+
+function withMeta(meta: JsonObject | undefined, tail: string): string {
+  if (meta === undefined || Object.keys(meta).length === 0) return tail;
+  // `,"_meta":{` of the tail, then the author's keys, then the rest of the tail.
+  const start = ',"_meta":{'.length;
+  return `${tail.slice(0, start)}${JSON.stringify(meta).slice(1, -1)},${tail.slice(start)}`;
+}
+
+function cacheMembers({ ttlMs, scope }: CacheHints): string {
+  return `"ttlMs":${ttlMs},"cacheScope":"${scope}"`;
+}
+
+function discoveryMembers({ supported, registry, instructions }: Described): string {
+  return JSON.stringify({
+    supportedVersions: supported,
+    capabilities: toCapabilities(registry, shape),
+    instructions,
+  }).slice(1, -1);
+}
+
+function write(request: ClientRequest): WrittenRequest {
+  const { id, method, client, capabilities } = request;
+  const given = request.params["_meta"];
+  const params = {
+    ...request.params,
+    _meta: {
+      ...(isObject(given) ? given : {}),
+      [versionKey]: revision,
+      [clientInfoKey]: toImplementation(client, shape),
+      [capabilitiesKey]: capabilities,
+    },
+  };
+  return {
+    message: { jsonrpc: "2.0", id, method, params },
+    headers: {
+      [versionHeader]: revision,
+      ...writeMirrors(method, params, request.paramHeaders),
+    },
+  };
+}

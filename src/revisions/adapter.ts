@@ -1,0 +1,100 @@
+/** What it is to speak one revision: both directions, the server's half and the client's. */
+import type { Call } from "../core/call.ts";
+import type { CacheHints, ClientCapabilities, Implementation } from "../core/model.ts";
+import type { Failure, Value } from "../core/outcome.ts";
+import type { ParamHeader } from "../core/param-header.ts";
+import type { Registry, View } from "../core/registry.ts";
+import type { RequestId, RpcRequest } from "../jsonrpc/message.ts";
+import type { JsonObject } from "../util/json.ts";
+import type { HeaderLookup, Statement } from "./preamble.ts";
+
+/** What reading one request may look at beside the request itself. */
+export interface Binding {
+  /** What the endpoint serves. */
+  readonly served: Served;
+  /** Whether the URL pinned the revision, which narrows the handshake to it. */
+  readonly pinned: boolean;
+  /** Over HTTP, the headers that a revision may ask to mirror the body. */
+  readonly http:
+    | { readonly version: Statement; readonly headers: HeaderLookup }
+    | undefined;
+  /** The arguments of a tool that are mirrored into headers. */
+  readonly paramHeaders: (tool: string) => readonly ParamHeader[];
+}
+
+/** The revisions of one endpoint, as far as an adapter may know them. */
+export interface Served {
+  /** Every version that is answered on, newest first. */
+  readonly supported: readonly string[];
+  /** Those of them that are opened by `initialize`, newest first. */
+  readonly handshakes: readonly string[];
+  /** Whether some revision needs no handshake: callers take any discovery result for that. */
+  readonly hasModern: boolean;
+  find(version: string): Adapter | undefined;
+}
+
+export interface Decoded {
+  readonly call: Call;
+  /** Who answers: another adapter where a handshake settles on another revision. */
+  readonly adapter: Adapter;
+  /** The version to answer in, one of those that `adapter` claims. */
+  readonly version: string;
+}
+
+/** What an encoder knows of the server, so that nothing constant is written twice. */
+export interface Described {
+  readonly info: Implementation;
+  readonly instructions: string | undefined;
+  readonly registry: Registry;
+  readonly lists: CacheHints;
+  readonly supported: readonly string[];
+}
+
+/** Writes results for one server in one revision. */
+export interface Encoder {
+  /** The result as JSON; `version` is the one that a handshake settled on. */
+  encode(value: Value, call: Call, version: string): string;
+}
+
+export interface WireError {
+  readonly code: number;
+  /** The HTTP status, where there is HTTP. */
+  readonly status: number;
+  readonly data: JsonObject | undefined;
+}
+
+/** A request as a client of this revision sends it. */
+export interface ClientRequest {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly client: Implementation;
+  readonly capabilities: ClientCapabilities;
+  /** The mirrored arguments of the tool that is called. */
+  readonly paramHeaders: readonly ParamHeader[];
+}
+
+export interface WrittenRequest {
+  readonly message: JsonObject;
+  /** The headers that HTTP adds for this revision, names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface Adapter {
+  /** The date that this adapter speaks. */
+  readonly revision: string;
+  /** Every version it answers on, its own included: dates that are identical in most respects. */
+  readonly claims: readonly string[];
+  /** `handshake`: opened by `initialize`. `modern`: every request stands alone. */
+  readonly era: "handshake" | "modern";
+  /** Whether an array of messages is decoded (2025-03-26 only) or refused. */
+  readonly arrays: "batch" | "refused";
+  /** The id of an error to a message whose own could not be read. */
+  readonly unreadableId: "null" | "absent";
+  readonly view: View;
+  decode(request: RpcRequest, binding: Binding): Decoded | Failure;
+  encoder(described: Described): Encoder;
+  error(failure: Failure): WireError;
+  /** The client's half. */
+  write(request: ClientRequest): WrittenRequest;
+}

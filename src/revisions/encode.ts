@@ -1,0 +1,99 @@
+/** From a value to the members of a result object, as JSON text: the skeleton all revisions share. */
+import type {
+  CompletionValue,
+  ContentsValue,
+  MessagesValue,
+  ToolValue,
+} from "../core/outcome.ts";
+import type { Entry, ListName, Page, Registry } from "../core/registry.ts";
+import type { JsonObject } from "../util/json.ts";
+import {
+  type Shape,
+  toBlock,
+  toContents,
+  toPrompt,
+  toResource,
+  toTemplate,
+  toTool,
+} from "./shape.ts";
+
+/** `"content":[…],"structuredContent":…,"isError":true` */
+export function toolMembers(value: ToolValue, shape: Shape): string {
+  const { structured } = value;
+  const carried =
+    structured !== undefined &&
+    (shape.structured === "anything" || (shape.structured === "objects" && value.isObject));
+  // The text carries the result for callers that read only text, and for those whose
+  // revision has no other place for it (server/tools, Structured Content).
+  const inText = structured !== undefined && (value.blocks.length === 0 || !carried);
+  const error = value.isError ? ',"isError":true' : "";
+  return `"content":[${blocks(value, shape, inText)}]${carried ? `,"structuredContent":${structured}` : ""}${error}`;
+}
+
+function blocks({ blocks, structured }: ToolValue, shape: Shape, inText: boolean): string {
+  const own = blocks.map((block) => JSON.stringify(toBlock(block, shape)));
+  if (inText) own.push(`{"type":"text","text":${JSON.stringify(structured)}}`);
+  return own.join(",");
+}
+
+export function contentsMembers(value: ContentsValue, shape: Shape): string {
+  return `"contents":${JSON.stringify(value.contents.map((part) => toContents(part, shape)))}`;
+}
+
+export function messagesMembers(value: MessagesValue, shape: Shape): string {
+  const messages = value.messages.map(({ role, content }) => ({
+    role,
+    content: toBlock(content, shape),
+  }));
+  const described =
+    value.description === undefined ? "" : `"description":${JSON.stringify(value.description)},`;
+  return `${described}"messages":${JSON.stringify(messages)}`;
+}
+
+export function completionMembers({ values, total, hasMore }: CompletionValue): string {
+  return `"completion":${JSON.stringify({ values, total, hasMore })}`;
+}
+
+const listMembers: Readonly<Record<ListName, string>> = {
+  tools: "tools",
+  resources: "resources",
+  templates: "resourceTemplates",
+  prompts: "prompts",
+};
+
+export function pageMembers(page: Page, shape: Shape): string {
+  const entries = page.entries.map((entry) => projectEntry(entry, shape));
+  const next =
+    page.nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(page.nextCursor)}`;
+  return `"${listMembers[page.list]}":${JSON.stringify(entries)}${next}`;
+}
+
+function projectEntry(entry: Entry, shape: Shape): JsonObject {
+  switch (entry.list) {
+    case "tools":
+      return toTool(entry, shape);
+    case "resources":
+      return toResource(entry, shape);
+    case "templates":
+      return toTemplate(entry, shape);
+    case "prompts":
+      return toPrompt(entry, shape);
+  }
+}
+
+/** What is declared decides what is announced; a revision without a name for it says nothing. */
+export function toCapabilities(registry: Registry, shape: Shape): JsonObject {
+  const changes = registry.frozen ? {} : { listChanged: true };
+  const all: Record<string, JsonObject> = {};
+  if (registry.completes) all["completions"] = {};
+  if (registry.has("prompts")) all["prompts"] = changes;
+  if (registry.has("resources") || registry.has("templates")) all["resources"] = changes;
+  if (registry.has("tools")) all["tools"] = changes;
+  return Object.fromEntries(
+    shape.capabilities.flatMap((name) => {
+      const capability = all[name];
+      return capability === undefined ? [] : [[name, capability] as const];
+    }),
+  );
+}
+

@@ -1,0 +1,217 @@
+/** What the revisions that `initialize` opens have in common; each says what differs. */
+import type { Call, Operation } from "../core/call.ts";
+import { type Failure, failure, type Value } from "../core/outcome.ts";
+import { describe, type RpcRequest } from "../jsonrpc/message.ts";
+import { isObject, type JsonObject } from "../util/json.ts";
+import type {
+  Adapter,
+  Binding,
+  ClientRequest,
+  Decoded,
+  Described,
+  Encoder,
+  WrittenRequest,
+} from "./adapter.ts";
+import {
+  completionMembers,
+  contentsMembers,
+  messagesMembers,
+  pageMembers,
+  toCapabilities,
+  toolMembers,
+} from "./encode.ts";
+import { handshakeFailures, toWireError } from "./failures.ts";
+import {
+  type ReadParams,
+  readCallTool,
+  readComplete,
+  readGetPrompt,
+  readImplementation,
+  readList,
+  readResourceUri,
+  readSetLogLevel,
+} from "./params.ts";
+import { versionHeader } from "./preamble.ts";
+import { type Shape, toImplementation } from "./shape.ts";
+
+export interface HandshakeRevision {
+  readonly revision: string;
+  readonly claims?: readonly string[];
+  readonly arrays?: "batch";
+  /** Whether its clients send `MCP-Protocol-Version`. */
+  readonly versionHeader: "sent" | "undefined";
+  /** Whether its schema lets an error leave out an id that could not be read. */
+  readonly unreadableId: "null" | "absent";
+  readonly shape: Shape;
+}
+
+const methods: ReadonlyMap<string, ReadParams> = new Map<string, ReadParams>([
+  ["ping", () => ({ operation: "ping" })],
+  ["server/discover", () => ({ operation: "discover" })],
+  ["tools/list", readList("tools")],
+  ["tools/call", readCallTool],
+  ["resources/list", readList("resources")],
+  ["resources/templates/list", readList("templates")],
+  ["resources/read", readResourceUri],
+  ["prompts/list", readList("prompts")],
+  ["prompts/get", readGetPrompt],
+  ["completion/complete", readComplete],
+  ["logging/setLevel", readSetLogLevel],
+]);
+
+export function handshakeAdapter(own: HandshakeRevision): Adapter {
+  const adapter: Adapter = {
+    revision: own.revision,
+    claims: own.claims ?? [own.revision],
+    era: "handshake",
+    arrays: own.arrays ?? "refused",
+    unreadableId: own.unreadableId,
+    view: { offers: (since) => since === undefined || since <= own.revision },
+    decode: (request, binding) => decode(request, binding, adapter),
+    encoder: (described) => encoder(described, own.shape),
+    error: (refused) => toWireError(refused, handshakeFailures),
+    write: (request) => write(request, own),
+  };
+  return Object.freeze(adapter);
+}
+
+function decode(request: RpcRequest, binding: Binding, adapter: Adapter): Decoded | Failure {
+  const params = request.params ?? {};
+  const read = methods.get(request.method);
+  const isInitialize = request.method === "initialize";
+  if (read === undefined && !isInitialize) return unknownMethod(request.method);
+  if (!isObject(params)) {
+    return failure("invalid-params", `params must be an object, not ${describe(params)}`);
+  }
+  if (read === undefined) return initialize(params, binding, adapter);
+  // A discovery result is taken for proof of a revision that needs no handshake.
+  if (request.method === "server/discover" && !binding.served.hasModern) {
+    return unknownMethod(request.method);
+  }
+  const operation = read(params);
+  if ("failure" in operation) return operation;
+  return { call: toCall(operation, params), adapter, version: adapter.revision };
+}
+
+function toCall(operation: Operation, params: JsonObject): Call {
+  const meta = params["_meta"];
+  return {
+    ...operation,
+    client: undefined,
+    capabilities: undefined,
+    meta: isObject(meta) ? meta : undefined,
+  };
+}
+
+/**
+ * A version that is served is answered with itself, any other string with the newest that
+ * has a handshake: never refused over a string, and never answered with a revision in
+ * which `initialize` does not exist (basic/lifecycle, Version Negotiation).
+ */
+function initialize(params: JsonObject, binding: Binding, adapter: Adapter): Decoded | Failure {
+  const requested = params["protocolVersion"];
+  if (typeof requested !== "string") {
+    return failure(
+      "invalid-params",
+      `params.protocolVersion must be a string, not ${describe(requested)}`,
+    );
+  }
+  const version = settle(requested, binding, adapter);
+  const capabilities = params["capabilities"];
+  return {
+    call: {
+      operation: "initialize",
+      client: readImplementation(params["clientInfo"]),
+      capabilities: isObject(capabilities) ? capabilities : {},
+      meta: undefined,
+    },
+    adapter: binding.served.find(version) ?? adapter,
+    version,
+  };
+}
+
+function settle(requested: string, { served, pinned }: Binding, adapter: Adapter): string {
+  if (pinned) return adapter.claims.includes(requested) ? requested : adapter.revision;
+  if (served.handshakes.includes(requested)) return requested;
+  return served.handshakes[0] ?? adapter.revision;
+}
+
+function unknownMethod(method: string): Failure {
+  return failure("method-not-found", `Method not found: ${method.slice(0, 200)}`);
+}
+
+function encoder(described: Described, shape: Shape): Encoder {
+  return {
+    encode: (value, call, version) => {
+      if (value.kind !== "page") return encodeValue(value, call, version, described, shape);
+      value.page.encoded ??= `{${pageMembers(value.page, shape)}}`;
+      return value.page.encoded;
+    },
+  };
+}
+
+function encodeValue(
+  value: Exclude<Value, { kind: "page" }>,
+  call: Call,
+  version: string,
+  described: Described,
+  shape: Shape,
+): string {
+  switch (value.kind) {
+    case "tool": {
+      const meta = value.meta === undefined ? "" : `,"_meta":${JSON.stringify(value.meta)}`;
+      return `{${toolMembers(value, shape)}${meta}}`;
+    }
+    case "contents":
+      return `{${contentsMembers(value, shape)}}`;
+    case "messages":
+      return `{${messagesMembers(value, shape)}}`;
+    case "completion":
+      return `{${completionMembers(value)}}`;
+    case "description":
+      return JSON.stringify(
+        call.operation === "initialize"
+          ? toInitializeResult(described, version, shape)
+          : toDiscovery(described, shape),
+      );
+    case "empty":
+      return "{}";
+  }
+}
+
+function toInitializeResult(described: Described, version: string, shape: Shape): JsonObject {
+  return {
+    protocolVersion: version,
+    capabilities: toCapabilities(described.registry, shape),
+    serverInfo: toImplementation(described.info, shape),
+    instructions: described.instructions,
+  };
+}
+
+/** What gets a client unstuck that forgot to say which revision it speaks. */
+function toDiscovery(described: Described, shape: Shape): JsonObject {
+  return {
+    supportedVersions: described.supported,
+    capabilities: toCapabilities(described.registry, shape),
+    serverInfo: toImplementation(described.info, shape),
+    instructions: described.instructions,
+  };
+}
+
+function write(request: ClientRequest, own: HandshakeRevision): WrittenRequest {
+  const { id, method, client, capabilities } = request;
+  const params =
+    method === "initialize"
+      ? {
+          protocolVersion: own.revision,
+          capabilities,
+          clientInfo: toImplementation(client, own.shape),
+          ...request.params,
+        }
+      : request.params;
+  const stated = own.versionHeader === "sent" && method !== "initialize";
+  return {
+    message: { jsonrpc: "2.0", id, method, params },
+    headers: stated ? { [versionHeader]: own.revision } : {},
+  };
+}

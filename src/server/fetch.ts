@@ -1,0 +1,73 @@
+/** The bridge for the Fetch standard: `Request` in, `Response` out. */
+import type { HttpReply, HttpRequest } from "./http.ts";
+import type { Awaitable } from "../util/awaitable.ts";
+
+interface Handler {
+  handle(request: HttpRequest): Awaitable<HttpReply>;
+}
+
+export async function serveFetch(endpoint: Handler, request: Request): Promise<Response> {
+  const reply = await endpoint.handle(toHttpRequest(request));
+  return new Response(reply.body ?? null, { status: reply.status, headers: { ...reply.headers } });
+}
+
+function toHttpRequest(request: Request): HttpRequest {
+  const { headers } = request;
+  const { authority, target } = splitUrl(request.url);
+  return {
+    method: request.method,
+    target,
+    // A Request made by hand carries its host in the URL alone.
+    host: headers.get("host") ?? authority,
+    headers: (name) => headers.get(name) ?? undefined,
+    body: (maxBytes) => readBody(request, maxBytes),
+    onDisconnect: (callback) => {
+      if (request.signal.aborted) callback();
+      else request.signal.addEventListener("abort", callback, { once: true });
+    },
+  };
+}
+
+/** A Request's URL is absolute and normalised, so that splitting it needs no parser. */
+function splitUrl(url: string): { readonly authority: string; readonly target: string } {
+  const start = url.indexOf("://") + 3;
+  const found = url.slice(start).search(/[/?#]/);
+  const end = found < 0 ? url.length : start + found;
+  const fragment = url.indexOf("#", end);
+  const target = url.slice(end, fragment < 0 ? undefined : fragment);
+  return {
+    authority: url.slice(start, end),
+    target: target.startsWith("/") ? target : `/${target}`,
+  };
+}
+
+/** Counts what really comes: a length header is only a claim. */
+async function readBody(request: Request, maxBytes: number): Promise<Uint8Array | "too-large"> {
+  if (request.body === null) return new Uint8Array();
+  const reader = request.body.getReader();
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    length += value.byteLength;
+    if (length > maxBytes) {
+      await reader.cancel();
+      return "too-large";
+    }
+    chunks.push(value);
+  }
+  const [first] = chunks;
+  if (first !== undefined && chunks.length === 1) return first;
+  return join(chunks, length);
+}
+
+function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return whole;
+}

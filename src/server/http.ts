@@ -1,0 +1,64 @@
+/** HTTP as the endpoint sees it: what both bridges can give and take without conversion. */
+import type { HeaderLookup } from "../revisions/preamble.ts";
+import type { Awaitable } from "../util/awaitable.ts";
+
+export interface HttpRequest {
+  readonly method: string;
+  /** The request target as it came: a path with its query, for a request to an origin. */
+  readonly target: string;
+  /** The `Host` header, or the authority of the URL; undefined when it is missing or doubled. */
+  readonly host: string | undefined;
+  readonly headers: HeaderLookup;
+  /** The bytes of the body, counted as they come; the rest of a longer one is not read. */
+  body(maxBytes: number): Awaitable<Uint8Array | "too-large">;
+  /** Calls back once if the caller is gone before the reply is whole. */
+  onDisconnect(callback: () => void): void;
+}
+
+export interface HttpReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+const jsonType = "application/json";
+const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
+const jsonHeaders: Readonly<Record<string, string>> = Object.freeze({ "content-type": jsonType });
+
+export function jsonReply(
+  status: number,
+  body: string,
+  headers: Readonly<Record<string, string>> = noHeaders,
+): HttpReply {
+  return {
+    status,
+    headers: headers === noHeaders ? jsonHeaders : { "content-type": jsonType, ...headers },
+    body,
+  };
+}
+
+export function emptyReply(
+  status: number,
+  headers: Readonly<Record<string, string>> = noHeaders,
+): HttpReply {
+  return { status, headers, body: undefined };
+}
+
+export function withHeaders(reply: HttpReply, more: Readonly<Record<string, string>>): HttpReply {
+  return { ...reply, headers: { ...reply.headers, ...more } };
+}
+
+/** The same answer as a stream of one event, for a caller that takes nothing else. */
+export function asEventStream(reply: HttpReply): HttpReply {
+  return {
+    status: reply.status,
+    headers: {
+      ...reply.headers,
+      "content-type": "text/event-stream",
+      "cache-control": "no-cache, no-transform",
+      "x-accel-buffering": "no",
+    },
+    // JSON text has no line breaks of its own, so one data field holds it.
+    body: `event: message\ndata: ${reply.body ?? ""}\n\n`,
+  };
+}
