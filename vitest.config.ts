@@ -1,9 +1,17 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
+const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
+
 export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^anyrev\/node$/, replacement: source("node/index.ts") },
+      { find: /^anyrev$/, replacement: source("index.ts") },
+    ],
+  },
   test: {
     include: ["test/**/*.test.ts"],
-    typecheck: { enabled: false },
     testTimeout: 30_000,
     hookTimeout: 60_000,
     reporters: ["dot", "./test/support/closing-line.ts"],

@@ -1,5 +1,5 @@
 /** Running one tool: arguments in, checked; a plain value or content out, checked. */
-import { after, type Awaitable, isPromise } from "../util/awaitable.ts";
+import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import type { JsonObject } from "../util/json.ts";
 import { Content } from "./content.ts";
 import type { Run } from "./dispatch.ts";

@@ -137,7 +137,10 @@ export function compilePrompt<Args extends PromptArguments>(
 function common(
   key: string,
   name: string,
-  options: Pick<ToolOptions<undefined, undefined>, "title" | "description" | "icons" | "meta" | "since">,
+  options: Pick<
+    ToolOptions<undefined, undefined>,
+    "title" | "description" | "icons" | "meta" | "since"
+  >,
 ) {
   const { title, description, icons, meta, since } = options;
   return { key, name, title, description, icons, _meta: meta, since };

@@ -1,5 +1,5 @@
 /** Suggestions for an argument of a prompt or of a resource template. */
-import { after, type Awaitable } from "../util/awaitable.ts";
+import { type Awaitable, after } from "../util/awaitable.ts";
 import type { Call, Operation } from "./call.ts";
 import { shorten } from "./call-tool.ts";
 import type { Run } from "./dispatch.ts";

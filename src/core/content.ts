@@ -4,9 +4,9 @@ import type { JsonObject } from "../util/json.ts";
 import type {
   Annotations,
   ContentBlock,
+  PromptMessage,
   ResourceContents,
   ResourceLinkBlock,
-  PromptMessage,
   Role,
 } from "./model.ts";
 

@@ -86,9 +86,8 @@ type Split<List extends string> = List extends `${infer Head},${infer Tail}`
   ? Head | Split<Tail>
   : List;
 
-type Unsigned<E extends string> = E extends `${"+" | "#" | "." | "/" | ";" | "?" | "&"}${infer Rest}`
-  ? Rest
-  : E;
+type Unsigned<E extends string> =
+  E extends `${"+" | "#" | "." | "/" | ";" | "?" | "&"}${infer Rest}` ? Rest : E;
 
 type Specs<Uri extends string> = Uri extends `${string}{${infer Expression}}${infer Rest}`
   ? Split<Unsigned<Expression>> | Specs<Rest>

@@ -1,15 +1,15 @@
 /** From an operation to its outcome, in no revision's terms. */
 import { type Awaitable, isPromise } from "../util/awaitable.ts";
 import type { Call } from "./call.ts";
+import { callTool } from "./call-tool.ts";
 import { complete } from "./complete.ts";
 import type { Exchange } from "./exchange.ts";
+import { getPrompt } from "./get-prompt.ts";
 import type { Log } from "./log.ts";
 import type { CacheHints } from "./model.ts";
 import { description, empty, failure, type Outcome } from "./outcome.ts";
-import { getPrompt } from "./get-prompt.ts";
 import { readResource } from "./read-resource.ts";
 import type { Registry, View } from "./registry.ts";
-import { callTool } from "./call-tool.ts";
 
 /** What a call is run against. */
 export interface Service {
@@ -36,7 +36,10 @@ export function dispatch(call: Call, run: Run): Awaitable<Outcome> {
 
 function perform(call: Call, run: Run): Awaitable<Outcome> {
   if (!isOffered(call, run.service.registry)) {
-    return failure("method-not-found", `this server has nothing that ${call.operation} could ask for`);
+    return failure(
+      "method-not-found",
+      `this server has nothing that ${call.operation} could ask for`,
+    );
   }
   switch (call.operation) {
     case "call-tool":
@@ -96,4 +99,3 @@ function broken(call: Call, cause: unknown, { service }: Run): Outcome {
   });
   return failure("internal", "the server failed to carry this out; its log says why");
 }
-

@@ -1,5 +1,5 @@
 /** Getting a prompt: its arguments are strings, checked against what it declares. */
-import { after, type Awaitable, isPromise } from "../util/awaitable.ts";
+import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import { shorten } from "./call-tool.ts";
 import { Content, user } from "./content.ts";
 import type { PromptReturn } from "./declaration.ts";
@@ -24,10 +24,15 @@ export function getPrompt(
     (argument) => argument.required === true && !Object.hasOwn(args, argument.name),
   );
   if (missing !== undefined) {
-    return failure("invalid-params", `the prompt ${prompt.name} needs the argument ${missing.name}`);
+    return failure(
+      "invalid-params",
+      `the prompt ${prompt.name} needs the argument ${missing.name}`,
+    );
   }
   try {
-    const outcome = after(prompt.get(args as never, run.ex), (returned) => finish(prompt, returned));
+    const outcome = after(prompt.get(args as never, run.ex), (returned) =>
+      finish(prompt, returned),
+    );
     return isPromise(outcome) ? outcome.catch(thrown) : outcome;
   } catch (cause) {
     return thrown(cause);
@@ -44,10 +49,7 @@ function finish(prompt: PromptEntry, returned: PromptReturn): MessagesValue {
   return messages(prompt.description, returned);
 }
 
-function messages(
-  description: string | undefined,
-  list: MessagesValue["messages"],
-): MessagesValue {
+function messages(description: string | undefined, list: MessagesValue["messages"]): MessagesValue {
   return { kind: "messages", description, messages: list };
 }
 

@@ -2,7 +2,7 @@
  * The `x-mcp-header` annotations of an input schema: which arguments a caller mirrors into
  * `Mcp-Param-*` headers (server/tools, x-mcp-header, 2026-07-28).
  */
-import { isObject, own, type JsonObject } from "../util/json.ts";
+import { isObject, type JsonObject, own } from "../util/json.ts";
 
 export const annotation = "x-mcp-header";
 

@@ -22,63 +22,95 @@ interface Group {
 /** Why this pattern is refused, or undefined when it is safe to run on any string. */
 export function findUnsafePattern(source: string): string | undefined {
   if (source.length > maxLength) return `the pattern is longer than ${maxLength} characters`;
-  const why = (reason: string) =>
-    `the pattern ${JSON.stringify(source)} can take exponential time: ${reason}`;
-  const groups: Group[] = [newGroup(0)];
-  let closed: Group | undefined;
-  let lastRepeated = "";
-  for (let at = 0; at < source.length; ) {
-    const atom = readAtom(source, at);
-    if (atom.kind === "reference") return why("it refers back to a group");
-    at = atom.end;
-    if (atom.kind === "open") {
-      groups.push(newGroup(at));
-      lastRepeated = "";
-      continue;
-    }
-    const group = groups.at(-1);
-    if (group === undefined) return why("its groups do not match");
-    closed = undefined;
-    if (atom.kind === "or") {
-      endBranch(group, source, at);
-      lastRepeated = "";
-      continue;
-    }
-    if (atom.kind === "close") {
-      closed = groups.pop();
-      if (closed !== undefined) endBranch(closed, source, at);
-    }
-    const quantifier = readQuantifier(source, at);
-    at = quantifier.end;
-    const holder = groups.at(-1);
-    if (holder === undefined) return why("its groups do not match");
-    holder.repeats ||= (closed?.repeats ?? false) || quantifier.unbounded;
-    holder.ambiguous ||= closed?.ambiguous ?? false;
-    if (quantifier.repeats && closed?.repeats) return why("a repetition holds a repetition");
-    if (quantifier.unbounded && closed?.ambiguous) {
-      return why("it repeats alternatives that begin alike");
-    }
-    if (quantifier.unbounded && atom.text === lastRepeated) {
-      return why("it repeats the same thing twice in a row");
-    }
-    lastRepeated = quantifier.unbounded ? atom.text : "";
+  const reason = new PatternReader(source).findReason();
+  return reason === undefined
+    ? undefined
+    : `the pattern ${JSON.stringify(source)} can take exponential time: ${reason}`;
+}
+
+const unbalanced = "its groups do not match";
+
+class PatternReader {
+  readonly #source: string;
+  readonly #groups: Group[] = [newGroup(0)];
+  /** The atom before, if it repeats without bound. */
+  #lastRepeated = "";
+  #at = 0;
+
+  constructor(source: string) {
+    this.#source = source;
   }
-  return undefined;
+
+  findReason(): string | undefined {
+    while (this.#at < this.#source.length) {
+      const reason = this.#step(readAtom(this.#source, this.#at));
+      if (reason !== undefined) return reason;
+    }
+    return this.#groups.length === 1 ? undefined : unbalanced;
+  }
+
+  #step(atom: Atom): string | undefined {
+    this.#at = atom.end;
+    switch (atom.kind) {
+      case "reference":
+        return "it refers back to a group";
+      case "open":
+        this.#groups.push(newGroup(this.#at));
+        this.#lastRepeated = "";
+        return undefined;
+      case "or":
+        this.#endBranch(this.#groups.at(-1));
+        this.#lastRepeated = "";
+        return undefined;
+      case "close": {
+        const closed = this.#groups.pop();
+        this.#endBranch(closed);
+        return this.#quantify(atom, closed);
+      }
+      case "char":
+        return this.#quantify(atom, undefined);
+    }
+  }
+
+  /** Reads the quantifier that follows an atom and judges the two together. */
+  #quantify(atom: Atom, closed: Group | undefined): string | undefined {
+    const { end, repeats, unbounded } = readQuantifier(this.#source, this.#at);
+    this.#at = end;
+    const holder = this.#groups.at(-1);
+    if (holder === undefined) return unbalanced;
+    if (repeats && closed?.repeats === true) return "a repetition holds a repetition";
+    if (unbounded && closed?.ambiguous === true) return "it repeats alternatives that begin alike";
+    if (unbounded && atom.text === this.#lastRepeated) {
+      return "it repeats the same thing twice in a row";
+    }
+    holder.repeats ||= unbounded || closed?.repeats === true;
+    holder.ambiguous ||= closed?.ambiguous === true;
+    this.#lastRepeated = unbounded ? atom.text : "";
+    return undefined;
+  }
+
+  #endBranch(group: Group | undefined): void {
+    if (group === undefined) return;
+    const first = this.#source.charAt(group.branchStart);
+    // Only a plain character tells an alternative apart from the others for certain.
+    const plain = /^[A-Za-z0-9_@#%&=:;,<>/ -]$/.test(first);
+    group.alternatives++;
+    group.opaque ||= !plain;
+    group.ambiguous ||= group.alternatives > 1 && (group.opaque || group.firsts.has(first));
+    group.firsts.add(first);
+    group.branchStart = this.#at;
+  }
 }
 
 function newGroup(branchStart: number): Group {
-  return { repeats: false, ambiguous: false, branchStart, firsts: new Set(), opaque: false, alternatives: 0 };
-}
-
-function endBranch(group: Group, source: string, at: number): void {
-  const first = source.charAt(group.branchStart);
-  // Only a plain character tells an alternative apart from the others for certain.
-  const plain = /^[A-Za-z0-9_@#%&=:;,<>/ -]$/.test(first);
-  group.alternatives++;
-  group.opaque ||= !plain;
-  group.ambiguous ||= group.alternatives > 1 && (group.opaque || group.firsts.has(first));
-  group.firsts.add(first);
-  group.branchStart = at;
+  return {
+    repeats: false,
+    ambiguous: false,
+    branchStart,
+    firsts: new Set(),
+    opaque: false,
+    alternatives: 0,
+  };
 }
 
 interface Atom {
@@ -95,8 +127,8 @@ function readAtom(source: string, at: number): Atom {
     text: source.slice(at, end),
   });
   if (char === "\\") {
-    const escape = /^\\(?:[1-9]|k<[^>]*>)/.exec(source.slice(at));
-    if (escape !== null) return atom("reference", at + escape[0].length);
+    const reference = /^\\(?:[1-9]|k<[^>]*>)/.exec(source.slice(at));
+    if (reference !== null) return atom("reference", at + reference[0].length);
     const whole = /^\\(?:u\{[^}]*\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[pP]\{[^}]*\}|.)/su.exec(
       source.slice(at),
     );

@@ -1,7 +1,7 @@
 /** Reading a resource: a declared URI first, else the first template that matches it. */
-import { after, type Awaitable, isPromise } from "../util/awaitable.ts";
-import { toBase64 } from "./content.ts";
+import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import { shorten } from "./call-tool.ts";
+import { toBase64 } from "./content.ts";
 import type { ResourcePart, ResourceReturn } from "./declaration.ts";
 import type { Run } from "./dispatch.ts";
 import type { ResourceEntry, TemplateEntry } from "./entries.ts";

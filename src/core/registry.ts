@@ -202,11 +202,7 @@ function writeCursor(list: ListName, position: number, lastKey: string): string 
   return encodeToken(JSON.stringify({ list, position, last: lastKey }));
 }
 
-function findStart(
-  list: ListName,
-  cursor: string,
-  entries: readonly Entry[],
-): number | undefined {
+function findStart(list: ListName, cursor: string, entries: readonly Entry[]): number | undefined {
   const read = parseCursor(cursor);
   if (read === undefined || read.list !== list) return undefined;
   if (entries[read.position - 1]?.key === read.last) return read.position;
@@ -214,7 +210,9 @@ function findStart(
   return moved >= 0 ? moved + 1 : Math.min(read.position, entries.length);
 }
 
-function parseCursor(cursor: string): { list: unknown; position: number; last: string } | undefined {
+function parseCursor(
+  cursor: string,
+): { list: unknown; position: number; last: string } | undefined {
   const text = decodeToken(cursor);
   if (text === undefined) return undefined;
   try {

@@ -22,8 +22,7 @@ export type SchemaOutput<S> =
   S extends StandardSchemaV1<unknown, infer Out> ? Out : FromJsonSchema<S>;
 
 /** The type a handler returns for a result that `S` will check. */
-export type SchemaInput<S> =
-  S extends StandardSchemaV1<infer In, unknown> ? In : FromJsonSchema<S>;
+export type SchemaInput<S> = S extends StandardSchemaV1<infer In, unknown> ? In : FromJsonSchema<S>;
 
 export interface Issue {
   /** Where in the value, such as `items/0/name`; empty for the value itself. */
@@ -117,9 +116,7 @@ function toValidation(result: StandardSchemaV1.Result<unknown>): Validation {
 }
 
 function toIssue(issue: StandardSchemaV1.Issue): Issue {
-  const path = (issue.path ?? []).map((step) =>
-    String(typeof step === "object" ? step.key : step),
-  );
+  const path = (issue.path ?? []).map((step) => String(typeof step === "object" ? step.key : step));
   return { path: path.join("/"), message: issue.message };
 }
 
@@ -136,7 +133,13 @@ export function compileJsonSchema(schema: JsonSchema): (value: unknown) => reado
   };
 }
 
-const wrappers: readonly string[] = ["properties", "items", "$ref", "allOf", "additionalProperties"];
+const wrappers: readonly string[] = [
+  "properties",
+  "items",
+  "$ref",
+  "allOf",
+  "additionalProperties",
+];
 
 function fromUnit(unit: { readonly instanceLocation: string; readonly error: string }): Issue {
   return { path: unit.instanceLocation.replace(/^#\/?/, ""), message: unit.error };

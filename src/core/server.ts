@@ -1,4 +1,6 @@
 /** Where an author declares: once, for every revision. */
+
+import { compilePrompt, compileResource, compileTemplate, compileTool } from "./compile.ts";
 import type {
   PromptArguments,
   PromptHandler,
@@ -11,7 +13,6 @@ import type {
   ToolOptions,
 } from "./declaration.ts";
 import type { Service } from "./dispatch.ts";
-import { compilePrompt, compileResource, compileTemplate, compileTool } from "./compile.ts";
 import { type Log, logToConsole } from "./log.ts";
 import type { CacheHints, Implementation } from "./model.ts";
 import { type Entry, Registry } from "./registry.ts";
@@ -80,11 +81,10 @@ export class Server implements Service {
    *
    * @throws DeclarationError when the name is taken or a schema cannot be served.
    */
-  tool<const In extends Schema | undefined = undefined, const Out extends Schema | undefined = undefined>(
-    name: string,
-    options: ToolOptions<In, Out>,
-    handler: ToolHandler<In, Out>,
-  ): Declared {
+  tool<
+    const In extends Schema | undefined = undefined,
+    const Out extends Schema | undefined = undefined,
+  >(name: string, options: ToolOptions<In, Out>, handler: ToolHandler<In, Out>): Declared {
     return this.#add(compileTool(name, options, handler, this.#schemaCompiler));
   }
 

@@ -22,50 +22,75 @@ const envelopeMembers: readonly string[] = ["jsonrpc", "id", "method", "params"]
  * each object directly inside a root array.
  */
 export function findFault(text: string, maxDepth: number): JsonFault | undefined {
-  let depth = 0;
-  let envelopeDepth = 1;
-  // Whether the container at the envelope's depth is an object whose next string is a key.
-  let expectKey = false;
-  let inEnvelope = false;
-  let seen = 0;
-  for (let at = 0; at < text.length; at++) {
-    switch (text.charCodeAt(at)) {
-      case quote: {
-        const end = endOfString(text, at);
-        if (expectKey && depth === envelopeDepth) {
-          expectKey = false;
-          const bit = memberBit(text, at, end);
-          if ((seen & bit) !== 0) return repeated(bit);
-          seen |= bit;
-        }
-        at = end;
-        break;
-      }
-      case openBrace:
-        if (++depth > maxDepth) return tooDeep(maxDepth);
-        if (depth === envelopeDepth) {
-          inEnvelope = true;
-          expectKey = true;
-          seen = 0;
-        }
-        break;
-      case openBracket:
-        if (++depth > maxDepth) return tooDeep(maxDepth);
-        if (depth === 1) envelopeDepth = 2;
-        break;
-      case closeBrace:
-        if (depth-- === envelopeDepth) inEnvelope = false;
-        break;
-      case closeBracket:
-        depth--;
-        break;
+  return new Scan(text, maxDepth).run();
+}
+
+class Scan {
+  readonly #text: string;
+  readonly #maxDepth: number;
+  #at = 0;
+  #depth = 0;
+  #envelopeDepth = 1;
+  #inEnvelope = false;
+  /** Whether the next string at the envelope's depth is the name of a member. */
+  #expectKey = false;
+  /** The envelope's members that were named, a bit for each. */
+  #seen = 0;
+
+  constructor(text: string, maxDepth: number) {
+    this.#text = text;
+    this.#maxDepth = maxDepth;
+  }
+
+  run(): JsonFault | undefined {
+    for (; this.#at < this.#text.length; this.#at++) {
+      const fault = this.#step(this.#text.charCodeAt(this.#at));
+      if (fault !== undefined) return fault;
+    }
+    return undefined;
+  }
+
+  #step(char: number): JsonFault | undefined {
+    switch (char) {
+      case quote:
+        return this.#string();
       case comma:
-        expectKey = inEnvelope && depth === envelopeDepth;
-        break;
+        this.#expectKey = this.#inEnvelope && this.#depth === this.#envelopeDepth;
+        return undefined;
+      case openBrace:
+      case openBracket:
+        return this.#open(char);
+      case closeBrace:
+      case closeBracket:
+        if (this.#depth-- === this.#envelopeDepth) this.#inEnvelope = false;
+        return undefined;
       default:
+        return undefined;
     }
   }
-  return undefined;
+
+  #string(): JsonFault | undefined {
+    const start = this.#at;
+    this.#at = endOfString(this.#text, start);
+    if (!this.#expectKey || this.#depth !== this.#envelopeDepth) return undefined;
+    this.#expectKey = false;
+    const bit = memberBit(this.#text, start, this.#at);
+    if ((this.#seen & bit) !== 0) return repeated(bit);
+    this.#seen |= bit;
+    return undefined;
+  }
+
+  #open(char: number): JsonFault | undefined {
+    if (++this.#depth > this.#maxDepth) return tooDeep(this.#maxDepth);
+    if (char === openBracket) {
+      if (this.#depth === 1) this.#envelopeDepth = 2;
+    } else if (this.#depth === this.#envelopeDepth) {
+      this.#inEnvelope = true;
+      this.#expectKey = true;
+      this.#seen = 0;
+    }
+    return undefined;
+  }
 }
 
 function endOfString(text: string, start: number): number {

@@ -15,9 +15,7 @@ export interface Binding {
   /** Whether the URL pinned the revision, which narrows the handshake to it. */
   readonly pinned: boolean;
   /** Over HTTP, the headers that a revision may ask to mirror the body. */
-  readonly http:
-    | { readonly version: Statement; readonly headers: HeaderLookup }
-    | undefined;
+  readonly http: { readonly version: Statement; readonly headers: HeaderLookup } | undefined;
   /** The arguments of a tool that are mirrored into headers. */
   readonly paramHeaders: (tool: string) => readonly ParamHeader[];
 }

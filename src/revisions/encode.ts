@@ -1,10 +1,5 @@
 /** From a value to the members of a result object, as JSON text: the skeleton all revisions share. */
-import type {
-  CompletionValue,
-  ContentsValue,
-  MessagesValue,
-  ToolValue,
-} from "../core/outcome.ts";
+import type { CompletionValue, ContentsValue, MessagesValue, ToolValue } from "../core/outcome.ts";
 import type { Entry, ListName, Page, Registry } from "../core/registry.ts";
 import type { JsonObject } from "../util/json.ts";
 import {
@@ -96,4 +91,3 @@ export function toCapabilities(registry: Registry, shape: Shape): JsonObject {
     }),
   );
 }
-

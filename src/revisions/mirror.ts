@@ -127,7 +127,10 @@ export function writeMirrors(
 }
 
 function missing(header: string, source: string): Failure {
-  return failure("header-mismatch", `Header mismatch: ${header} is missing; it must equal ${source}`);
+  return failure(
+    "header-mismatch",
+    `Header mismatch: ${header} is missing; it must equal ${source}`,
+  );
 }
 
 function differs(header: string, source: string): Failure {

@@ -10,7 +10,8 @@ export type ReadParams = (params: JsonObject) => Operation | Failure;
 export function readList(list: ListName): ReadParams {
   return (params) => {
     const cursor = params["cursor"];
-    if (cursor !== undefined && typeof cursor !== "string") return wrong("cursor", "a string", cursor);
+    if (cursor !== undefined && typeof cursor !== "string")
+      return wrong("cursor", "a string", cursor);
     return { operation: "list", list, cursor };
   };
 }
@@ -34,7 +35,9 @@ export function readGetPrompt(params: JsonObject): Operation | Failure {
   const target = params["name"];
   if (typeof target !== "string") return wrong("name", "a string", target);
   const args = readStrings(params["arguments"], "arguments");
-  return "failure" in args ? args.failure : { operation: "get-prompt", target, arguments: args.strings };
+  return "failure" in args
+    ? args.failure
+    : { operation: "get-prompt", target, arguments: args.strings };
 }
 
 export function readComplete(params: JsonObject): Operation | Failure {
@@ -44,7 +47,10 @@ export function readComplete(params: JsonObject): Operation | Failure {
   const { name, value } = argument;
   if (typeof name !== "string") return wrong("argument.name", "a string", name);
   if (typeof value !== "string") return wrong("argument.value", "a string", value);
-  const others = readStrings(isObject(context) ? context["arguments"] : undefined, "context.arguments");
+  const others = readStrings(
+    isObject(context) ? context["arguments"] : undefined,
+    "context.arguments",
+  );
   if ("failure" in others) return others.failure;
   const asked = { operation: "complete", argument: name, value, others: others.strings } as const;
   if (ref["type"] === "ref/prompt") {

@@ -74,7 +74,9 @@ function toLookup(
 ): HeaderLookup {
   if (typeof headers === "function") return headers;
   if (headers instanceof Headers) return (name) => headers.get(name) ?? undefined;
-  const byName = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  const byName = new Map(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+  );
   return (name) => byName.get(name);
 }
 

@@ -133,7 +133,10 @@ function claim(
 }
 
 function list(values: readonly unknown[]): string {
-  return values.slice(0, 5).map((value) => quote(String(value))).join(" and ");
+  return values
+    .slice(0, 5)
+    .map((value) => quote(String(value)))
+    .join(" and ");
 }
 
 function quote(value: string): string {

@@ -2,13 +2,9 @@
  * What of a declaration or of content a revision can carry, as data, and the one place
  * where what it cannot carry is left out or told in words.
  */
+
+import type { PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from "../core/entries.ts";
 import type { ContentBlock, Implementation, ResourceContents } from "../core/model.ts";
-import type {
-  PromptEntry,
-  ResourceEntry,
-  TemplateEntry,
-  ToolEntry,
-} from "../core/entries.ts";
 import { annotation as paramHeaderAnnotation } from "../core/param-header.ts";
 import type { JsonSchema } from "../core/schema.ts";
 import { isObject, type JsonObject, pick } from "../util/json.ts";
@@ -122,7 +118,10 @@ function stripAnnotation(schema: JsonSchema): JsonSchema {
   const stripped = Object.entries(properties).map(([name, child]) => {
     if (!isObject(child)) return [name, child] as const;
     const { [paramHeaderAnnotation]: _, ...rest } = stripAnnotation(child);
-    return [name, Object.hasOwn(child, paramHeaderAnnotation) ? rest : stripAnnotation(child)] as const;
+    return [
+      name,
+      Object.hasOwn(child, paramHeaderAnnotation) ? rest : stripAnnotation(child),
+    ] as const;
   });
   return { ...schema, properties: Object.fromEntries(stripped) };
 }

@@ -5,7 +5,7 @@ import { type Failure, failure, type Outcome } from "../core/outcome.ts";
 import type { RequestId, RpcMessage, RpcRequest } from "../jsonrpc/message.ts";
 import type { Adapter, Binding, Decoded, Encoder } from "../revisions/adapter.ts";
 import type { SessionRecord } from "../stores/session-store.ts";
-import { after, type Awaitable, isPromise } from "../util/awaitable.ts";
+import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { Sessions } from "./sessions.ts";
 

@@ -1,6 +1,6 @@
 /** An array of messages, which 2025-03-26 alone decodes (basic/index, Batching, 2025-03-26). */
 import { type Failure, failure } from "../core/outcome.ts";
-import { readMessage, type RpcMessage } from "../jsonrpc/message.ts";
+import { type RpcMessage, readMessage } from "../jsonrpc/message.ts";
 import { type Awaitable, isPromise } from "../util/awaitable.ts";
 import { type Answer, type Answerer, answer, type Place, refuse } from "./answer.ts";
 
@@ -18,7 +18,9 @@ export function answerBatch(
   if (items.length > maxBatch) return refused(`an array holds at most ${maxBatch} messages`);
   const messages = items.map(readMessage);
   if (hasRepeatedId(messages)) {
-    return refused("two requests of this array have one id, so their answers could not be told apart");
+    return refused(
+      "two requests of this array have one id, so their answers could not be told apart",
+    );
   }
   const answers = messages.map((message) => answerItem(message, place, by));
   return answers.some((each) => isPromise(each))

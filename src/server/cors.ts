@@ -24,6 +24,7 @@ export function preflight(request: HttpRequest, methods: string): HttpReply | un
     "access-control-allow-methods": methods,
     "access-control-max-age": "600",
   };
-  if (asked !== undefined && headerList.test(asked)) headers["access-control-allow-headers"] = asked;
+  if (asked !== undefined && headerList.test(asked))
+    headers["access-control-allow-headers"] = asked;
   return emptyReply(204, headers);
 }

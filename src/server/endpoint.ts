@@ -1,16 +1,22 @@
 /** One URL that serves every revision: guard, read, select, answer. */
-import type { Server } from "../core/server.ts";
+
 import { type Failure, failure } from "../core/outcome.ts";
+import type { Server } from "../core/server.ts";
 import { type RequestId, readMessage } from "../jsonrpc/message.ts";
 import { findFault } from "../jsonrpc/scan.ts";
 import type { Adapter, Binding } from "../revisions/adapter.ts";
 import type { AdapterSet } from "../revisions/adapter-set.ts";
 import { allRevisions } from "../revisions/index.ts";
 import { type Preamble, readPreamble, sessionHeader } from "../revisions/preamble.ts";
-import { decideStated, decideUnstated, decideVersion, type Selection } from "../revisions/selection.ts";
+import {
+  decideStated,
+  decideUnstated,
+  decideVersion,
+  type Selection,
+} from "../revisions/selection.ts";
 import { MemorySessions } from "../stores/memory.ts";
 import type { SessionRecord, SessionStore } from "../stores/session-store.ts";
-import { after, type Awaitable } from "../util/awaitable.ts";
+import { type Awaitable, after } from "../util/awaitable.ts";
 import { isObject } from "../util/json.ts";
 import { type Answer, type Answerer, answer, type Place, refuse } from "./answer.ts";
 import { answerBatch } from "./batch.ts";
@@ -173,7 +179,11 @@ class HttpEndpoint {
       if (place.adapter.arrays === "batch" && this.#options.batch !== false) {
         return answerBatch(preamble.json, place, this.#answerer);
       }
-      return refuse(failure("invalid-request", "send one message at a time"), undefined, place.adapter);
+      return refuse(
+        failure("invalid-request", "send one message at a time"),
+        undefined,
+        place.adapter,
+      );
     }
     if (preamble.method === "initialize" && preamble.raw.byteLength > maxHandshakeBytes) {
       // What a handshake says is kept with the session, so it may not be of any size.

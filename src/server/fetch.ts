@@ -1,6 +1,7 @@
 /** The bridge for the Fetch standard: `Request` in, `Response` out. */
-import type { HttpReply, HttpRequest } from "./http.ts";
+
 import type { Awaitable } from "../util/awaitable.ts";
+import type { HttpReply, HttpRequest } from "./http.ts";
 
 interface Handler {
   handle(request: HttpRequest): Awaitable<HttpReply>;

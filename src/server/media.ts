@@ -9,7 +9,10 @@ export function isJson(contentType: string | undefined): boolean {
 /** What a caller takes: JSON where it can, an event stream where it takes only that. */
 export function acceptable(accept: string | undefined): "json" | "event-stream" | "neither" {
   if (accept === undefined || accept.trim() === "") return "json";
-  const ranges = accept.split(",").filter((range) => !isRefused(range)).map(typeOf);
+  const ranges = accept
+    .split(",")
+    .filter((range) => !isRefused(range))
+    .map(typeOf);
   if (ranges.some((range) => jsonRanges.includes(range))) return "json";
   return ranges.some((range) => streamRanges.includes(range)) ? "event-stream" : "neither";
 }

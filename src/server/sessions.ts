@@ -1,7 +1,7 @@
 /** Handshake sessions of an endpoint: opened by `initialize`, named by `Mcp-Session-Id`. */
 import type { Call, LogLevel } from "../core/call.ts";
 import type { SessionRecord, SessionStore } from "../stores/session-store.ts";
-import { after, type Awaitable } from "../util/awaitable.ts";
+import { type Awaitable, after } from "../util/awaitable.ts";
 
 /** Visible ASCII, as the specification asks of an id; anything else was never given out. */
 const idSyntax = /^[\x21-\x7e]{1,128}$/;
