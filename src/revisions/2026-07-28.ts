@@ -52,7 +52,7 @@ const shape: Shape = {
 };
 
 const methods: ReadonlyMap<string, ReadParams> = new Map<string, ReadParams>([
-  ["server/discover", () => ({ operation: "discover" })],
+  ["server/discover", () => ({ kind: "discover" })],
   ["tools/list", readList("tools")],
   ["tools/call", readCallTool],
   ["resources/list", readList("resources")],
@@ -89,9 +89,9 @@ function decode(request: RpcRequest, binding: Binding): Decoded | Failure {
   const mismatch = checkHeaders(request, params, version, binding);
   if (mismatch !== undefined) return mismatch;
   const operation = read(params);
-  if ("failure" in operation) return operation;
+  if (operation.kind === "failure") return operation;
   const call: Call = {
-    ...operation,
+    operation,
     client: readImplementation(meta[clientInfoKey]),
     capabilities,
     meta,

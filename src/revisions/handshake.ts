@@ -46,8 +46,8 @@ export interface HandshakeRevision {
 }
 
 const methods: ReadonlyMap<string, ReadParams> = new Map<string, ReadParams>([
-  ["ping", () => ({ operation: "ping" })],
-  ["server/discover", () => ({ operation: "discover" })],
+  ["ping", () => ({ kind: "ping" })],
+  ["server/discover", () => ({ kind: "discover" })],
   ["tools/list", readList("tools")],
   ["tools/call", readCallTool],
   ["resources/list", readList("resources")],
@@ -89,14 +89,14 @@ function decode(request: RpcRequest, binding: Binding, adapter: Adapter): Decode
     return unknownMethod(request.method);
   }
   const operation = read(params);
-  if ("failure" in operation) return operation;
+  if (operation.kind === "failure") return operation;
   return { call: toCall(operation, params), adapter, version: adapter.revision };
 }
 
 function toCall(operation: Operation, params: JsonObject): Call {
   const meta = params["_meta"];
   return {
-    ...operation,
+    operation,
     client: undefined,
     capabilities: undefined,
     meta: isObject(meta) ? meta : undefined,
@@ -120,7 +120,7 @@ function initialize(params: JsonObject, binding: Binding, adapter: Adapter): Dec
   const capabilities = params["capabilities"];
   return {
     call: {
-      operation: "initialize",
+      operation: { kind: "initialize" },
       client: readImplementation(params["clientInfo"]),
       capabilities: isObject(capabilities) ? capabilities : {},
       meta: undefined,
@@ -170,7 +170,7 @@ function encodeValue(
       return `{${completionMembers(value)}}`;
     case "description":
       return JSON.stringify(
-        call.operation === "initialize"
+        call.operation.kind === "initialize"
           ? toInitializeResult(described, version, shape)
           : toDiscovery(described, shape),
       );

@@ -121,11 +121,11 @@ function keepSession(
   { sessions }: Answerer,
 ): Awaitable<Answer> {
   if (sessions === undefined) return reply;
-  if (call.operation === "initialize") {
+  if (call.operation.kind === "initialize") {
     return after(sessions.open(call, version), (sessionId) => ({ ...reply, sessionId }));
   }
-  if (call.operation === "set-log-level" && session !== undefined) {
-    return sessions.setLogLevel(session.id, call.level).then(() => reply);
+  if (call.operation.kind === "set-log-level" && session !== undefined) {
+    return sessions.setLogLevel(session.id, call.operation.level).then(() => reply);
   }
   return reply;
 }
