@@ -18,8 +18,6 @@ export interface Page {
   readonly list: ListName;
   readonly entries: readonly Entry[];
   readonly nextCursor: string | undefined;
-  /** Where an adapter keeps the bytes of this page, so that they are made once. */
-  encoded: string | undefined;
 }
 
 interface Listing {
@@ -147,7 +145,6 @@ export class Registry {
         last === undefined || end >= listing.entries.length
           ? undefined
           : writeCursor(list, end, last.key),
-      encoded: undefined,
     };
     listing.pages.set(start, page);
     return page;

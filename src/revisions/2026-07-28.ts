@@ -21,6 +21,7 @@ import {
   completionMembers,
   contentsMembers,
   messagesMembers,
+  PageTexts,
   pageMembers,
   toCapabilities,
   toolMembers,
@@ -96,7 +97,7 @@ function decode(request: RpcRequest, binding: Binding): Decoded | Failure {
     capabilities,
     meta,
   };
-  return { call, adapter: adapter2026_07_28, version: revision };
+  return { kind: "decoded", call, settled: undefined };
 }
 
 function unknownMethod(method: string, { served }: Binding): Failure {
@@ -147,15 +148,12 @@ function encoder(described: Described): Encoder {
     [serverInfoKey]: toImplementation(described.info, shape),
   });
   const tail = `,"_meta":${identity}}`;
+  const pages = new PageTexts((page) =>
+    complete(`${pageMembers(page, shape)},${cacheMembers(described.lists)}`, tail),
+  );
   return {
-    encode: (value) => {
-      if (value.kind !== "page") return encodeValue(value, described, tail);
-      value.page.encoded ??= complete(
-        `${pageMembers(value.page, shape)},${cacheMembers(described.lists)}`,
-        tail,
-      );
-      return value.page.encoded;
-    },
+    encode: (value) =>
+      value.kind === "page" ? pages.of(value.page) : encodeValue(value, described, tail),
   };
 }
 
