@@ -23,22 +23,39 @@ export function encodeText(text: string): string {
  * a check is walked around.
  */
 export function decodeText(encoded: string): string | undefined {
+  return toText(decodeBytes(encoded));
+}
+
+function decodeBytes(encoded: string): Uint8Array<ArrayBuffer> | undefined {
   if (!canonical.test(encoded)) return undefined;
+  return Uint8Array.from(atob(encoded), (char) => char.charCodeAt(0));
+}
+
+function toText(bytes: Uint8Array | undefined): string | undefined {
+  if (bytes === undefined) return undefined;
   try {
-    return strictUtf8.decode(Uint8Array.from(atob(encoded), (char) => char.charCodeAt(0)));
+    return strictUtf8.decode(bytes);
   } catch {
-    // Not UTF-8: the caller compares the wrapper as it stands.
+    // Not UTF-8: the caller takes the wrapper as it stands.
     return undefined;
   }
 }
 
 /** base64url without padding (RFC 4648 section 5), for opaque tokens in JSON and URLs. */
+export function encodeTokenBytes(bytes: Uint8Array): string {
+  return encodeBytes(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+export function decodeTokenBytes(token: string): Uint8Array<ArrayBuffer> | undefined {
+  if (!/^[A-Za-z0-9_-]*$/.test(token)) return undefined;
+  const base64 = token.replaceAll("-", "+").replaceAll("_", "/");
+  return decodeBytes(base64 + "=".repeat((4 - (base64.length % 4)) % 4));
+}
+
 export function encodeToken(text: string): string {
-  return encodeText(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  return encodeTokenBytes(new TextEncoder().encode(text));
 }
 
 export function decodeToken(token: string): string | undefined {
-  if (!/^[A-Za-z0-9_-]*$/.test(token)) return undefined;
-  const base64 = token.replaceAll("-", "+").replaceAll("_", "/");
-  return decodeText(base64 + "=".repeat((4 - (base64.length % 4)) % 4));
+  return toText(decodeTokenBytes(token));
 }

@@ -1,0 +1,37 @@
+/** The contract of ordered events that every worker can write and read. */
+import type { Awaitable } from "../util/awaitable.ts";
+
+/** A place in a topic: what comes after it has not been seen. Opaque, and ordered by the topic. */
+export type Cursor = string;
+
+export interface HubEvent {
+  readonly cursor: Cursor;
+  /** JSON or any other text; the hub does not look into it. */
+  readonly data: string;
+}
+
+/**
+ * Topics hold events in the order in which they were published, for some time after. A
+ * follower sees each event after its cursor once, in that order, whoever published it.
+ */
+export interface EventHub {
+  /** Adds an event to a topic. @returns where it stands. */
+  publish(topic: string, data: string): Awaitable<Cursor>;
+  /** The end of a topic as it is now: following from it shows only what comes later. */
+  position(topic: string): Awaitable<Cursor>;
+  /**
+   * Calls back for each event after a cursor, first for those that are there, then as they
+   * come, until the signal aborts.
+   *
+   * @returns false, and never calls back, when the topic no longer reaches back to the
+   * cursor: a reader learns of a loss instead of missing it.
+   */
+  follow(
+    topic: string,
+    after: Cursor,
+    onEvent: (event: HubEvent) => void,
+    signal: AbortSignal,
+  ): Awaitable<boolean>;
+  /** Forgets a topic and its events. */
+  delete(topic: string): Awaitable<void>;
+}
