@@ -132,11 +132,10 @@ async function digest(scope: StateScope): Promise<Uint8Array<ArrayBuffer>> {
 }
 
 function canonical(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(canonical);
+  if (Array.isArray(value)) return ["list", ...value.map(canonical)];
   if (!isObject(value)) return value;
-  return Object.keys(value)
-    .sort()
-    .map((key) => [key, canonical(value[key])]);
+  const keys = Object.keys(value).sort();
+  return ["object", ...keys.map((key) => [key, canonical(value[key])])];
 }
 
 function concat(

@@ -28,7 +28,10 @@ export function decodeText(encoded: string): string | undefined {
 
 function decodeBytes(encoded: string): Uint8Array<ArrayBuffer> | undefined {
   if (!canonical.test(encoded)) return undefined;
-  return Uint8Array.from(atob(encoded), (char) => char.charCodeAt(0));
+  const binary = atob(encoded);
+  // The last character may carry bits that decode to nothing: one more second spelling.
+  if (btoa(binary) !== encoded) return undefined;
+  return Uint8Array.from(binary, (char) => char.charCodeAt(0));
 }
 
 function toText(bytes: Uint8Array | undefined): string | undefined {

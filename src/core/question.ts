@@ -1,0 +1,154 @@
+/** What a handler asks its caller, in no revision's terms, and how an answer is judged. */
+import type { Awaitable } from "../util/awaitable.ts";
+import { isObject, type JsonObject } from "../util/json.ts";
+import type { FormField } from "./form.ts";
+import type { ContentBlock, Role } from "./model.ts";
+import type { Validate } from "./schema.ts";
+
+/** Something to fill in; the fields are flat, because that is what every client can show. */
+export interface FormQuestion {
+  readonly kind: "form";
+  readonly message: string;
+  readonly fields: Readonly<Record<string, FormField>>;
+  readonly required: readonly string[];
+  readonly validate: Validate;
+}
+
+/** A page to visit, for what must not pass through the client. */
+export interface UrlQuestion {
+  readonly kind: "url";
+  readonly message: string;
+  readonly url: string;
+}
+
+/** Something for the caller's model to write. */
+export interface SampleQuestion {
+  readonly kind: "sample";
+  readonly request: SampleRequest;
+}
+
+/** The directories the caller works in. */
+export interface RootsQuestion {
+  readonly kind: "roots";
+}
+
+export type Question = FormQuestion | UrlQuestion | SampleQuestion | RootsQuestion;
+
+export type QuestionKind = Question["kind"];
+
+/**
+ * How a question reaches the caller: the call ends with it and is made again with the
+ * answer; it is pushed while the call waits; the call is made again with the answer among
+ * its arguments; or not at all.
+ */
+export type Mechanic = "restart" | "push" | "arguments" | "never";
+
+export interface SampleMessage {
+  readonly role: Role;
+  readonly content: ContentBlock;
+}
+
+export interface SampleRequest {
+  readonly messages: readonly SampleMessage[];
+  /** Tokens the model may write at most. */
+  readonly maxTokens: number;
+  readonly systemPrompt?: string | undefined;
+  readonly temperature?: number | undefined;
+  readonly stopSequences?: readonly string[] | undefined;
+  readonly modelPreferences?: JsonObject | undefined;
+  readonly metadata?: JsonObject | undefined;
+}
+
+/** What the caller's model wrote. */
+export interface Sample {
+  readonly role: Role;
+  readonly content: readonly ContentBlock[];
+  /** The text of all text blocks. */
+  readonly text: string;
+  readonly model: string;
+  readonly stopReason: string | undefined;
+}
+
+export interface Root {
+  readonly uri: string;
+  readonly name?: string | undefined;
+}
+
+/** What became of a form or a page: the three are told apart, because they mean three things. */
+export type Answer<T> =
+  | {
+      readonly action: "accept";
+      readonly accepted: true;
+      readonly content: T;
+      /** Nobody could be asked, so this is the default. */
+      readonly assumed: boolean;
+    }
+  | {
+      readonly action: "decline" | "cancel";
+      readonly accepted: false;
+      readonly content: undefined;
+      readonly assumed: false;
+    };
+
+/** A judged answer; undefined when it is none, so that the question is asked again. */
+export function judge(question: Question, raw: unknown): Awaitable<unknown> {
+  if (!isObject(raw)) return undefined;
+  switch (question.kind) {
+    case "form":
+      return judgeForm(question, raw);
+    case "url":
+      return raw["action"] === "accept" ? accepted(undefined) : refused(raw["action"]);
+    case "sample":
+      return judgeSample(raw);
+    case "roots":
+      return judgeRoots(raw);
+  }
+}
+
+function judgeForm(question: FormQuestion, raw: JsonObject): Awaitable<unknown> {
+  if (raw["action"] !== "accept") return refused(raw["action"]);
+  const checked = question.validate(raw["content"] ?? {});
+  return Promise.resolve(checked).then((found) =>
+    found.issues === undefined ? accepted(found.value) : undefined,
+  );
+}
+
+export function accepted<T>(content: T, assumed = false): Answer<T> {
+  return { action: "accept", accepted: true, content, assumed };
+}
+
+function refused(action: unknown): Answer<never> | undefined {
+  if (action !== "decline" && action !== "cancel") return undefined;
+  return { action, accepted: false, content: undefined, assumed: false };
+}
+
+function judgeSample(raw: JsonObject): Sample | undefined {
+  const { role, model, stopReason } = raw;
+  const content = Array.isArray(raw["content"]) ? raw["content"] : [raw["content"]];
+  if (role !== "user" && role !== "assistant") return undefined;
+  if (typeof model !== "string" || !content.every(isBlock)) return undefined;
+  const text = content.map((block) => (block.type === "text" ? block.text : "")).join("");
+  return {
+    role,
+    content,
+    text,
+    model,
+    stopReason: typeof stopReason === "string" ? stopReason : undefined,
+  };
+}
+
+function isBlock(value: unknown): value is ContentBlock {
+  if (!isObject(value) || typeof value["type"] !== "string") return false;
+  return value["type"] !== "text" || typeof value["text"] === "string";
+}
+
+function judgeRoots(raw: JsonObject): readonly Root[] | undefined {
+  const { roots } = raw;
+  if (!Array.isArray(roots) || !roots.every(isRoot)) return undefined;
+  return roots.map(({ uri, name }) => (name === undefined ? { uri } : { uri, name }));
+}
+
+function isRoot(value: unknown): value is Root {
+  if (!isObject(value) || typeof value["uri"] !== "string") return false;
+  return value["name"] === undefined || typeof value["name"] === "string";
+}
