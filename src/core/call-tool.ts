@@ -4,7 +4,8 @@ import type { JsonObject } from "../util/json.ts";
 import { Content } from "./content.ts";
 import type { Run } from "./dispatch.ts";
 import type { ToolEntry } from "./entries.ts";
-import { McpError } from "./errors.ts";
+import { McpError, Rejection } from "./errors.ts";
+import { Pause } from "./inquiry.ts";
 import { failure, type Outcome, type ToolValue } from "./outcome.ts";
 import { listIssues, type Validation } from "./schema.ts";
 
@@ -118,7 +119,10 @@ function badOutput(tool: ToolEntry, checked: Validation, { service }: Run): Outc
   return errorText(`${tool.name} failed: its result does not match what it declares`);
 }
 
-function thrown(tool: ToolEntry, cause: unknown, { service }: Run): Outcome {
+function thrown(tool: ToolEntry, cause: unknown, { service, ex }: Run): Outcome {
+  // A stop at a question, and a question nobody can be asked, are not the tool's failures.
+  if (cause instanceof Pause || cause instanceof Rejection) throw cause;
+  if (ex.cancelled) return failure("cancelled", "the caller cancelled this request");
   if (cause instanceof McpError) {
     if (cause.cause !== undefined) {
       service.log({ level: "warning", message: `tool ${tool.name} failed`, cause: cause.cause });

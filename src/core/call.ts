@@ -10,6 +10,18 @@ export interface Call {
   readonly capabilities: ClientCapabilities | undefined;
   /** The request's `_meta` as it came. */
   readonly meta: JsonObject | undefined;
+  /** What the call brings from an earlier round of its own. */
+  readonly carried: CarriedInput | undefined;
+  /** What progress is reported under; without it nobody asked for any. */
+  readonly progressToken: string | number | undefined;
+  /** The least severe log entry that this call's caller wants. */
+  readonly logLevel: LogLevel | undefined;
+}
+
+/** Answers to questions, and the sealed state that came with them. */
+export interface CarriedInput {
+  readonly answers: JsonObject;
+  readonly state: string | undefined;
 }
 
 export type Operation =
@@ -17,6 +29,8 @@ export type Operation =
   | { readonly kind: "discover" }
   | { readonly kind: "ping" }
   | { readonly kind: "set-log-level"; readonly level: LogLevel }
+  | { readonly kind: "subscribe" | "unsubscribe"; readonly uri: string }
+  | { readonly kind: "listen"; readonly filter: ListenFilter }
   | { readonly kind: "list"; readonly list: ListName; readonly cursor: string | undefined }
   | { readonly kind: "call-tool"; readonly target: string; readonly arguments: JsonObject }
   | { readonly kind: "read-resource"; readonly target: string }
@@ -34,6 +48,15 @@ export type Operation =
       readonly value: string;
       readonly others: Readonly<Record<string, string>>;
     };
+
+/** Which changes a listener wants to hear of. */
+export interface ListenFilter {
+  readonly lists: readonly ChangeableList[];
+  readonly uris: readonly string[];
+}
+
+/** The lists whose changes are announced; templates are announced with resources. */
+export type ChangeableList = "tools" | "resources" | "prompts";
 
 /** RFC 5424 severities, least severe first. */
 export const logLevels = [

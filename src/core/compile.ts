@@ -54,6 +54,7 @@ export function compileTool<In extends Schema | undefined, Out extends Schema | 
     input,
     output,
     paramHeaders,
+    asks: options.asks ?? false,
     run: handler,
   };
 }

@@ -28,6 +28,13 @@ export interface ToolOptions<In extends Schema | undefined, Out extends Schema |
   /** What the result must be. A root that is no object is listed on 2026-07-28 only. */
   readonly output?: Out;
   readonly annotations?: ToolAnnotations | undefined;
+  /**
+   * The handler asks its user. The two oldest revisions have no way to carry a question,
+   * so there the tool takes two more arguments: the model asks the user, and calls again
+   * with the answers. Without this, such callers get the default, or an error.
+   * @default false
+   */
+  readonly asks?: boolean | undefined;
 }
 
 export type ToolArguments<In> = In extends Schema ? SchemaOutput<In> : Record<string, unknown>;

@@ -1,37 +1,62 @@
 /** From an operation to its outcome, in no revision's terms. */
-import { type Awaitable, isPromise } from "../util/awaitable.ts";
+import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import type { Call, Operation } from "./call.ts";
 import { callTool } from "./call-tool.ts";
 import { complete } from "./complete.ts";
+import { Rejection } from "./errors.ts";
 import type { Exchange } from "./exchange.ts";
 import { getPrompt } from "./get-prompt.ts";
+import { Pause } from "./inquiry.ts";
 import type { Log } from "./log.ts";
 import type { CacheHints } from "./model.ts";
 import { description, empty, failure, type Outcome } from "./outcome.ts";
 import { readResource } from "./read-resource.ts";
 import type { Registry, View } from "./registry.ts";
+import type { StateSealer } from "./request-state.ts";
+import { resume, suspend } from "./rounds.ts";
 
 /** What a call is run against. */
 export interface Service {
   readonly registry: Registry;
+  /** Seals what a caller carries between two rounds of a call. */
+  readonly states: StateSealer;
   readonly log: Log;
   readonly cache: { readonly lists: CacheHints; readonly reads: CacheHints };
 }
 
 export interface Run {
   readonly service: Service;
+  /** Whom everything addressable that the call makes belongs to; empty for anyone. */
+  readonly principal: string;
   readonly view: View;
   readonly ex: Exchange;
 }
 
 /** Never throws and never rejects: what a handler throws becomes an outcome and a log entry. */
 export function dispatch(call: Call, run: Run): Awaitable<Outcome> {
+  const resumed = resume(call, run.principal, run.service);
+  return after(resumed, (found) => {
+    if (found?.kind === "failure") return found;
+    if (found !== undefined) run.ex.resume(found);
+    return after(attempt(call, run), (outcome) => settle(call, outcome, run));
+  });
+}
+
+function attempt(call: Call, run: Run): Awaitable<Outcome> {
   try {
     const outcome = perform(call.operation, run);
     return isPromise(outcome) ? outcome.catch((cause) => broken(call, cause, run)) : outcome;
   } catch (cause) {
     return broken(call, cause, run);
   }
+}
+
+/** A handler that stopped at a question has no outcome of its own, whatever it made of the stop. */
+function settle(call: Call, outcome: Outcome, { ex, principal, service }: Run): Awaitable<Outcome> {
+  ex.end();
+  const { inquiry } = ex;
+  if (inquiry === undefined || inquiry.open.size === 0) return outcome;
+  return suspend(call, inquiry, principal, service);
 }
 
 function perform(asked: Operation, run: Run): Awaitable<Outcome> {
@@ -61,9 +86,14 @@ function perform(asked: Operation, run: Run): Awaitable<Outcome> {
       return description;
     case "ping":
     case "set-log-level":
+    case "subscribe":
+    case "unsubscribe":
+    case "listen":
       return empty;
   }
 }
+
+const paused: Outcome = failure("internal", "the call stopped at a question");
 
 /** A capability that is not announced is not served either. */
 function isOffered(asked: Operation, registry: Registry): boolean {
@@ -84,10 +114,17 @@ function isOffered(asked: Operation, registry: Registry): boolean {
     case "ping":
     case "set-log-level":
       return true;
+    case "subscribe":
+    case "unsubscribe":
+      return registry.has("resources") || registry.has("templates");
+    case "listen":
+      return true;
   }
 }
 
 function broken({ operation }: Call, cause: unknown, { service }: Run): Outcome {
+  if (cause instanceof Pause) return paused;
+  if (cause instanceof Rejection) return cause.failure;
   service.log({
     level: "error",
     message: `${operation.kind} failed`,

@@ -27,6 +27,7 @@ export interface ToolEntry extends EntryBase {
   readonly input: CompiledSchema | undefined;
   readonly output: CompiledSchema | undefined;
   readonly paramHeaders: readonly ParamHeader[];
+  readonly asks: boolean;
   readonly run: (args: never, ex: Exchange) => Awaitable<unknown>;
 }
 

@@ -1,6 +1,19 @@
 /** What a handler holds while its call runs: who is asking, and how to answer in more than data. */
+
+import type { Awaitable } from "../util/awaitable.ts";
 import type { JsonObject } from "../util/json.ts";
-import type { Call } from "./call.ts";
+import {
+  type AnswerContent,
+  ask,
+  type FormOptions,
+  type RootsOptions,
+  roots,
+  type SampleOptions,
+  sample,
+  together,
+  type UrlOptions,
+} from "./ask.ts";
+import type { Call, LogLevel } from "./call.ts";
 import {
   audio,
   type BlockOptions,
@@ -13,7 +26,13 @@ import {
   resource,
   text,
 } from "./content.ts";
+import { type Asking, Inquiry } from "./inquiry.ts";
 import type { ClientCapabilities, Implementation } from "./model.ts";
+import type { Notice } from "./notice.ts";
+import type { Answer, Root, Sample } from "./question.ts";
+import type { Resumed } from "./rounds.ts";
+import type { Schema } from "./schema.ts";
+import { Telling } from "./telling.ts";
 
 /** The handshake session a call belongs to; revisions without one, and calls outside one, have none. */
 export interface SessionView {
@@ -29,6 +48,14 @@ export interface ExchangeContext {
    * handler looks at `signal`: an AbortController costs more than the rest of a call.
    */
   readonly onDisconnect: ((cancel: () => void) => void) | undefined;
+  /** How its caller can be asked. */
+  readonly asking: Asking;
+  /** Where progress and log entries go; undefined where the caller can hear none. */
+  readonly tell: ((notice: Notice) => void) | undefined;
+  /** The level that the session's caller set, for calls that state none. */
+  readonly logLevel: LogLevel | undefined;
+  /** Lets go of the connection, where the caller can come back for the rest. */
+  readonly detach: ((retryMs: number) => void) | undefined;
 }
 
 export class Exchange {
@@ -37,6 +64,8 @@ export class Exchange {
   #controller: AbortController | undefined;
   #cancelled: { readonly reason: unknown } | undefined;
   #whenCancelled: (() => void) | undefined;
+  #inquiry: Inquiry | undefined;
+  #telling: Telling | undefined;
 
   constructor(call: Call, context: ExchangeContext) {
     this.#call = call;
@@ -98,6 +127,112 @@ export class Exchange {
   /** Calls back once, at the cancel; one callback at most, kept by whoever serves the call. */
   onCancel(callback: () => void): void {
     this.#whenCancelled = callback;
+  }
+
+  /**
+   * Asks the user, and waits for the answer. Where the revision has no way to wait, the
+   * handler stops here and runs again from its start once the answer is there, so put what
+   * must happen once into {@link once}, and what cannot be undone after the last question.
+   *
+   * @param key - names the question within this call
+   * @throws when nobody can be asked and there is no default: let it pass.
+   */
+  ask<const S extends Schema | undefined = undefined>(
+    key: string,
+    options: FormOptions<S> | UrlOptions,
+  ): Promise<Answer<AnswerContent<S>>> {
+    return ask(this.#conversation(), this.signal, key, options);
+  }
+
+  /** Asks several at once: in one round, where asking takes rounds. */
+  askAll<const Q extends Readonly<Record<string, FormOptions<Schema | undefined> | UrlOptions>>>(
+    questions: Q,
+  ): Promise<{
+    [K in keyof Q]: Answer<Q[K] extends FormOptions<infer S> ? AnswerContent<S> : unknown>;
+  }> {
+    const asked = Object.entries(questions).map(
+      ([key, options]) => [key, this.ask(key, options)] as const,
+    );
+    // Each answer was judged by the options under the same key.
+    return together(Object.fromEntries(asked)) as ReturnType<typeof this.askAll<Q>>;
+  }
+
+  /** Lets the caller's model write something. */
+  sample(key: string, options: SampleOptions): Promise<Sample> {
+    return sample(this.#conversation(), this.signal, key, options);
+  }
+
+  /** The directories the caller works in. */
+  roots(options?: RootsOptions): Promise<readonly Root[]> {
+    return roots(this.#conversation(), this.signal, options);
+  }
+
+  /**
+   * Computes a value once over all rounds of this call, however often the handler runs. The
+   * value travels with the caller, sealed: keep it small, and plain JSON.
+   */
+  once<T>(key: string, compute: () => Awaitable<T>): Promise<T> {
+    return this.#conversation().once(key, compute);
+  }
+
+  /** A place for plain JSON that is kept over all rounds of this call. */
+  get state(): Record<string, unknown> {
+    return this.#conversation().state;
+  }
+
+  /**
+   * Tells how far the call has come, to callers that asked for it. Only a rise is told, and
+   * not more often than a reader can follow.
+   */
+  progress(progress: number, total?: number, message?: string): Promise<void> {
+    this.#teller()?.progress(progress, total, message);
+    return Promise.resolve();
+  }
+
+  /** Sends a log entry to callers that asked for its level. No secrets: it leaves the server. */
+  log(level: LogLevel, data: unknown, logger?: string): void {
+    this.#teller()?.log(level, data, logger);
+  }
+
+  /**
+   * Lets go of the connection and works on; the caller comes back for what is told from
+   * here on, and for the result. Does nothing where the revision cannot resume a stream.
+   *
+   * @param retryMs - how long the caller is asked to wait before it comes back
+   */
+  detach(retryMs = 1_000): void {
+    this.#context.detach?.(retryMs);
+  }
+
+  /** What this call has asked, if it has. */
+  get inquiry(): Inquiry | undefined {
+    return this.#inquiry;
+  }
+
+  /** Takes up what an earlier round of the call left. */
+  resume({ carried, fresh }: Resumed): void {
+    this.#inquiry = new Inquiry(this.#context.asking, carried, fresh);
+  }
+
+  /** Nothing is told after the outcome. */
+  end(): void {
+    this.#telling?.end();
+  }
+
+  #conversation(): Inquiry {
+    this.#inquiry ??= new Inquiry(this.#context.asking);
+    return this.#inquiry;
+  }
+
+  #teller(): Telling | undefined {
+    const { tell, logLevel } = this.#context;
+    if (tell === undefined) return undefined;
+    this.#telling ??= new Telling({
+      token: this.#call.progressToken,
+      logLevel: this.#call.logLevel ?? logLevel,
+      send: tell,
+    });
+    return this.#telling;
   }
 
   text(words: string, options?: BlockOptions): Content {

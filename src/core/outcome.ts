@@ -1,6 +1,7 @@
 /** What a call came to. Refusals are data until the edge; no revision's code appears here. */
 import type { JsonObject } from "../util/json.ts";
 import type { CacheHints, ContentBlock, PromptMessage, ResourceContents } from "./model.ts";
+import type { Question } from "./question.ts";
 import type { Page } from "./registry.ts";
 
 /** Why something was refused. Each adapter maps a kind to its code and HTTP status. */
@@ -13,6 +14,7 @@ export type FailureKind =
   | "invalid-version"
   | "unsupported-revision"
   | "header-mismatch"
+  | "missing-capability"
   | "resource-not-found"
   | "unknown-session"
   | "missing-session"
@@ -81,6 +83,16 @@ export interface DescriptionValue {
 
 export interface EmptyValue {
   readonly kind: "empty";
+  /** The request whose listening ended. */
+  readonly subscription?: string | number | undefined;
+}
+
+/** The call ended with questions; it is made again with their answers and this state. */
+export interface NeedsInput {
+  readonly kind: "needs-input";
+  readonly questions: ReadonlyMap<string, Question>;
+  /** Sealed: what the next round needs to know. */
+  readonly state: string;
 }
 
 export type Value =
@@ -90,7 +102,8 @@ export type Value =
   | CompletionValue
   | PageValue
   | DescriptionValue
-  | EmptyValue;
+  | EmptyValue
+  | NeedsInput;
 
 export type Outcome = Value | Failure;
 

@@ -1,5 +1,6 @@
 /** Where an author declares: once, for every revision. */
 
+import { Changes } from "./changes.ts";
 import { compilePrompt, compileResource, compileTemplate, compileTool } from "./compile.ts";
 import type {
   PromptArguments,
@@ -16,6 +17,7 @@ import type { Service } from "./dispatch.ts";
 import { type Log, logToConsole } from "./log.ts";
 import type { CacheHints, Implementation } from "./model.ts";
 import { type Entry, Registry } from "./registry.ts";
+import { type StateKeysOptions, StateSealer } from "./request-state.ts";
 import { compileJsonSchema, type Schema, type SchemaCompiler } from "./schema.ts";
 
 export interface ServerOptions extends Implementation {
@@ -31,6 +33,8 @@ export interface ServerOptions extends Implementation {
         readonly reads?: CacheHints | undefined;
       }
     | undefined;
+  /** How the state that callers carry between two rounds of a call is sealed. */
+  readonly requestState?: StateKeysOptions | undefined;
   /** Checks raw JSON Schema. @default a built-in interpreter */
   readonly schemaCompiler?: SchemaCompiler | undefined;
   /** @default standard error */
@@ -59,10 +63,12 @@ export class Server implements Service {
   readonly registry: Registry;
   readonly cache: Service["cache"];
   readonly log: Log;
+  readonly states: StateSealer;
+  readonly changes: Changes = new Changes();
   readonly #schemaCompiler: SchemaCompiler;
 
   constructor(options: ServerOptions) {
-    const { instructions, pageSize, cache, schemaCompiler, log, ...info } = options;
+    const { instructions, pageSize, cache, schemaCompiler, log, requestState, ...info } = options;
     const size = pageSize ?? defaults.pageSize;
     if (!Number.isSafeInteger(size) || size < 1) {
       throw new RangeError(`pageSize must be a positive integer, not ${size}`);
@@ -72,6 +78,7 @@ export class Server implements Service {
     this.registry = new Registry(size);
     this.cache = { lists: cache?.lists ?? defaults.lists, reads: cache?.reads ?? defaults.reads };
     this.log = log ?? logToConsole;
+    this.states = new StateSealer(requestState);
     this.#schemaCompiler = schemaCompiler ?? compileJsonSchema;
   }
 
@@ -120,9 +127,26 @@ export class Server implements Service {
     return this;
   }
 
+  /** Tells whoever subscribed to it that a resource is no longer what it was. */
+  changed(uri: string): void {
+    this.changes.add({ kind: "resource-updated", uri });
+  }
+
   #add(entry: Entry): Declared {
     this.registry.add(entry);
-    return { remove: () => this.registry.remove(entry) };
+    this.#listChanged(entry);
+    return {
+      remove: () => {
+        const removed = this.registry.remove(entry);
+        if (removed) this.#listChanged(entry);
+        return removed;
+      },
+    };
+  }
+
+  #listChanged({ list }: Entry): void {
+    // Templates have no announcement of their own.
+    this.changes.add({ kind: "list-changed", list: list === "templates" ? "resources" : list });
   }
 }
 

@@ -20,6 +20,8 @@ export interface RpcNotification {
 export interface RpcReply {
   readonly kind: "reply";
   readonly id: RequestId | null;
+  readonly result: unknown;
+  readonly error: unknown;
 }
 
 export interface MalformedMessage {
@@ -67,7 +69,7 @@ function readReply(value: JsonObject, id: RequestId | undefined): RpcMessage {
   if (id === undefined && value["id"] !== null && value["id"] !== undefined) {
     return malformed(undefined, "the id of a reply must be the id of the request it answers");
   }
-  return { kind: "reply", id: id ?? null };
+  return { kind: "reply", id: id ?? null, result: value["result"], error: value["error"] };
 }
 
 function malformed(id: RequestId | undefined, message: string): MalformedMessage {

@@ -21,6 +21,8 @@ export const shape2024_11_05: Shape = {
     resource: ["type", "resource", "annotations"],
   },
   structured: "none",
+  progress: ["progressToken", "progress", "total"],
+  answerArguments: "declared",
   paramHeaders: "stripped",
   booleanSchemas: "spelled-out",
 };
@@ -29,5 +31,8 @@ export const adapter2024_11_05: Adapter = handshakeAdapter({
   revision: "2024-11-05",
   versionHeader: "undefined",
   unreadableId: "null",
+  asks: { form: "arguments", url: "never", sample: "push", roots: "push" },
+  questions: { forms: "plain", urls: "without-id" },
+  resumption: "none",
   shape: shape2024_11_05,
 });

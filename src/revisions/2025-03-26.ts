@@ -8,6 +8,7 @@ export const shape2025_03_26: Shape = {
   ...shape2024_11_05,
   capabilities: ["completions", ...shape2024_11_05.capabilities],
   tool: [...shape2024_11_05.tool, "annotations"],
+  progress: [...shape2024_11_05.progress, "message"],
   toolAnnotations: ["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"],
   blocks: { ...shape2024_11_05.blocks, audio: ["type", "data", "mimeType", "annotations"] },
 };
@@ -17,5 +18,8 @@ export const adapter2025_03_26: Adapter = handshakeAdapter({
   arrays: "batch",
   versionHeader: "undefined",
   unreadableId: "null",
+  asks: { form: "arguments", url: "never", sample: "push", roots: "push" },
+  questions: { forms: "plain", urls: "without-id" },
+  resumption: "plain",
   shape: shape2025_03_26,
 });

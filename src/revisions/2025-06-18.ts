@@ -1,4 +1,7 @@
-/** 2025-06-18 brings structured results, resource links, titles and `_meta`, and ends batches. */
+/**
+ * 2025-06-18 brings structured results, resource links, titles, `_meta` and questions
+ * to the user, and ends batches.
+ */
 import { shape2025_03_26 } from "./2025-03-26.ts";
 import type { Adapter } from "./adapter.ts";
 import { handshakeAdapter } from "./handshake.ts";
@@ -34,11 +37,15 @@ export const shape2025_06_18: Shape = {
     ],
   },
   structured: "objects",
+  answerArguments: "none",
 };
 
 export const adapter2025_06_18: Adapter = handshakeAdapter({
   revision: "2025-06-18",
   versionHeader: "sent",
   unreadableId: "null",
+  asks: { form: "push", url: "never", sample: "push", roots: "push" },
+  questions: { forms: "plain", urls: "without-id" },
+  resumption: "plain",
   shape: shape2025_06_18,
 });

@@ -1,4 +1,4 @@
-/** 2025-11-25 brings icons, and lets an error leave out an id that could not be read. */
+/** 2025-11-25 brings icons, pages to visit, and lets an error leave out an id that could not be read. */
 import { shape2025_06_18 } from "./2025-06-18.ts";
 import type { Adapter } from "./adapter.ts";
 import { handshakeAdapter } from "./handshake.ts";
@@ -23,5 +23,8 @@ export const adapter2025_11_25: Adapter = handshakeAdapter({
   revision: "2025-11-25",
   versionHeader: "sent",
   unreadableId: "absent",
+  asks: { form: "push", url: "push", sample: "push", roots: "push" },
+  questions: { forms: "full", urls: "with-id" },
+  resumption: "primed",
   shape: shape2025_11_25,
 });

@@ -2,10 +2,24 @@
  * 2026-07-28: no handshake and no session. Every request says who sends it, every result
  * what it is (https://modelcontextprotocol.io/specification/2026-07-28/changelog).
  */
-import type { Call } from "../core/call.ts";
+import {
+  type Call,
+  type CarriedInput,
+  isLogLevel,
+  type ListenFilter,
+  logLevels,
+} from "../core/call.ts";
 import type { CacheHints } from "../core/model.ts";
-import { type Failure, failure, type Value } from "../core/outcome.ts";
-import { describe, type RpcRequest } from "../jsonrpc/message.ts";
+import type { Notice } from "../core/notice.ts";
+import {
+  type EmptyValue,
+  type Failure,
+  failure,
+  type NeedsInput,
+  type Value,
+} from "../core/outcome.ts";
+import type { Question } from "../core/question.ts";
+import { describe, type RequestId, type RpcRequest } from "../jsonrpc/message.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
 import { shape2025_11_25 } from "./2025-11-25.ts";
 import type {
@@ -28,6 +42,7 @@ import {
 } from "./encode.ts";
 import { modernFailures, toWireError } from "./failures.ts";
 import { findHeaderMismatch, writeMirrors } from "./mirror.ts";
+import { toNotification } from "./notices.ts";
 import {
   type ReadParams,
   readCallTool,
@@ -35,14 +50,19 @@ import {
   readGetPrompt,
   readImplementation,
   readList,
+  readListen,
+  readProgressToken,
   readResourceUri,
 } from "./params.ts";
 import { versionHeader, versionKey } from "./preamble.ts";
+import { type QuestionStyle, toWireQuestion } from "./questions.ts";
 import { type Shape, toImplementation } from "./shape.ts";
 
 const revision = "2026-07-28";
 const clientInfoKey = "io.modelcontextprotocol/clientInfo";
 const capabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
+const logLevelKey = "io.modelcontextprotocol/logLevel";
+const subscriptionKey = "io.modelcontextprotocol/subscriptionId";
 const serverInfoKey = "io.modelcontextprotocol/serverInfo";
 
 const shape: Shape = {
@@ -51,6 +71,8 @@ const shape: Shape = {
   paramHeaders: "kept",
   booleanSchemas: "kept",
 };
+
+const questionStyle: QuestionStyle = { forms: "full", urls: "without-id" };
 
 const methods: ReadonlyMap<string, ReadParams> = new Map<string, ReadParams>([
   ["server/discover", () => ({ kind: "discover" })],
@@ -62,9 +84,10 @@ const methods: ReadonlyMap<string, ReadParams> = new Map<string, ReadParams>([
   ["prompts/list", readList("prompts")],
   ["prompts/get", readGetPrompt],
   ["completion/complete", readComplete],
+  ["subscriptions/listen", readListen],
 ]);
 
-export const adapter2026_07_28: Adapter = Object.freeze({
+export const adapter2026_07_28: Adapter = Object.freeze<Adapter>({
   revision,
   claims: [revision],
   era: "modern",
@@ -72,6 +95,13 @@ export const adapter2026_07_28: Adapter = Object.freeze({
   unreadableId: "absent",
   view: { offers: (since: string | undefined) => since === undefined || since <= revision },
   decode,
+  asks: { form: "restart", url: "restart", sample: "restart", roots: "restart" },
+  listening: "listen",
+  resumption: "none",
+  question: (question: Question) => toWireQuestion(question, questionStyle, shape),
+  answer: (_question: Question, raw: unknown) => raw,
+  notify,
+  acknowledge,
   encoder,
   error: (refused: Failure) => toWireError(refused, modernFailures),
   write,
@@ -91,13 +121,55 @@ function decode(request: RpcRequest, binding: Binding): Decoded | Failure {
   if (mismatch !== undefined) return mismatch;
   const operation = read(params);
   if (operation.kind === "failure") return operation;
+  const carried = readCarriedInput(request.method, params);
+  if (carried?.kind === "failure") return carried;
+  const logLevel = meta[logLevelKey];
+  if (logLevel !== undefined && !isLogLevel(logLevel)) {
+    return failure(
+      "invalid-params",
+      `params._meta["${logLevelKey}"] must be one of ${logLevels.join(", ")}`,
+    );
+  }
   const call: Call = {
     operation,
+    carried: carried?.input,
+    progressToken: readProgressToken(meta),
+    logLevel,
     client: readImplementation(meta[clientInfoKey]),
     capabilities,
     meta,
   };
   return { kind: "decoded", call, settled: undefined };
+}
+
+/** Answers ride on the requests that may end with questions, and on no others (patterns/mrtr). */
+const resumable: readonly string[] = ["tools/call", "prompts/get", "resources/read"];
+
+function readCarriedInput(
+  method: string,
+  params: JsonObject,
+): Failure | { readonly kind: "carried"; readonly input: CarriedInput } | undefined {
+  const { inputResponses, requestState } = params;
+  if (inputResponses === undefined && requestState === undefined) return undefined;
+  if (!resumable.includes(method)) return undefined;
+  if (requestState !== undefined && typeof requestState !== "string") {
+    return failure(
+      "invalid-params",
+      `params.requestState must be a string, not ${describe(requestState)}`,
+    );
+  }
+  if (inputResponses !== undefined && !isObject(inputResponses)) {
+    return failure(
+      "invalid-params",
+      `params.inputResponses must be an object, not ${describe(inputResponses)}`,
+    );
+  }
+  return { kind: "carried", input: { answers: inputResponses ?? {}, state: requestState } };
+}
+
+function notify(notice: Notice, subscription?: RequestId): JsonObject {
+  const meta = subscription === undefined ? undefined : { [subscriptionKey]: subscription };
+  return toNotification(notice, shape.progress, meta);
 }
 
 function unknownMethod(method: string, { served }: Binding): Failure {
@@ -174,8 +246,33 @@ function encodeValue(
     case "description":
       return complete(`${discoveryMembers(described)},${cacheMembers(described.lists)}`, tail);
     case "empty":
-      return `{"resultType":"complete"${tail}`;
+      return `{"resultType":"complete"${withMeta(toMeta(value), tail)}`;
+    case "needs-input":
+      return `{"resultType":"input_required",${inputMembers(value)}${tail}`;
   }
+}
+
+function toMeta({ subscription }: EmptyValue): JsonObject | undefined {
+  return subscription === undefined ? undefined : { [subscriptionKey]: subscription };
+}
+
+/** The first message to a listener: which of the changes it asked for it will hear of. */
+function acknowledge({ lists, uris }: ListenFilter, subscription: RequestId): JsonObject {
+  const notifications: Record<string, unknown> = {};
+  for (const list of lists) notifications[`${list}ListChanged`] = true;
+  if (uris.length > 0) notifications["resourceSubscriptions"] = uris;
+  return {
+    jsonrpc: "2.0",
+    method: "notifications/subscriptions/acknowledged",
+    params: { _meta: { [subscriptionKey]: subscription }, notifications },
+  };
+}
+
+function inputMembers({ questions, state }: NeedsInput): string {
+  const inputRequests = Object.fromEntries(
+    [...questions].map(([key, question]) => [key, toWireQuestion(question, questionStyle, shape)]),
+  );
+  return JSON.stringify({ inputRequests, requestState: state }).slice(1, -1);
 }
 
 function complete(members: string, tail: string): string {
@@ -196,7 +293,7 @@ function cacheMembers({ ttlMs, scope }: CacheHints): string {
 function discoveryMembers({ supported, registry, instructions }: Described): string {
   return JSON.stringify({
     supportedVersions: supported,
-    capabilities: toCapabilities(registry, shape),
+    capabilities: toCapabilities(registry, shape, true),
     instructions,
   }).slice(1, -1);
 }

@@ -1,12 +1,15 @@
 /** What it is to speak one revision: both directions, the server's half and the client's. */
-import type { Call } from "../core/call.ts";
+import type { Call, ListenFilter } from "../core/call.ts";
 import type { CacheHints, ClientCapabilities, Implementation } from "../core/model.ts";
+import type { Notice } from "../core/notice.ts";
 import type { Failure, Value } from "../core/outcome.ts";
 import type { ParamHeader } from "../core/param-header.ts";
+import type { Mechanic, Question, QuestionKind } from "../core/question.ts";
 import type { Registry, View } from "../core/registry.ts";
 import type { RequestId, RpcRequest } from "../jsonrpc/message.ts";
 import type { JsonObject } from "../util/json.ts";
 import type { HeaderLookup, Statement } from "./preamble.ts";
+import type { WireQuestion } from "./questions.ts";
 
 /** What reading one request may look at beside the request itself. */
 export interface Binding {
@@ -18,6 +21,8 @@ export interface Binding {
   readonly http: { readonly version: Statement; readonly headers: HeaderLookup } | undefined;
   /** The arguments of a tool that are mirrored into headers. */
   readonly paramHeaders: (tool: string) => readonly ParamHeader[];
+  /** Whether a tool takes answers among its arguments, where there is no other way. */
+  readonly asks: (tool: string) => boolean;
 }
 
 /** The revisions of one endpoint, as far as an adapter may know them. */
@@ -52,6 +57,8 @@ export interface Described {
   readonly registry: Registry;
   readonly lists: CacheHints;
   readonly supported: readonly string[];
+  /** Whether changes can be told to callers whose revision keeps them in a session. */
+  readonly tellsSessions: boolean;
 }
 
 /** Writes results for one server in one revision. */
@@ -97,6 +104,19 @@ export interface Adapter {
   readonly unreadableId: "null" | "absent";
   readonly view: View;
   decode(request: RpcRequest, binding: Binding): Decoded | Failure;
+  /** How each kind of question reaches a caller. */
+  readonly asks: Readonly<Record<QuestionKind, Mechanic>>;
+  /** How a caller hears of changes. */
+  readonly listening: "listen" | "subscribe";
+  /** Whether a stream that was lost can be resumed, and whether it says so from the start. */
+  readonly resumption: "primed" | "plain" | "none";
+  question(question: Question): WireQuestion;
+  /** An answer that came to a question, as the question would have it. */
+  answer(question: Question, raw: unknown): unknown;
+  /** A notification; `subscription` is the id of the request that listens. */
+  notify(notice: Notice, subscription?: RequestId): JsonObject;
+  /** The first message to a caller that listens; undefined where nobody does. */
+  readonly acknowledge: ((filter: ListenFilter, subscription: RequestId) => JsonObject) | undefined;
   encoder(described: Described): Encoder;
   error(failure: Failure): WireError;
   /** The client's half. */

@@ -95,12 +95,15 @@ function projectEntry(entry: Entry, shape: Shape): JsonObject {
 }
 
 /** What is declared decides what is announced; a revision without a name for it says nothing. */
-export function toCapabilities(registry: Registry, shape: Shape): JsonObject {
-  const changes = registry.frozen ? {} : { listChanged: true };
-  const all: Record<string, JsonObject> = {};
+export function toCapabilities(registry: Registry, shape: Shape, tells: boolean): JsonObject {
+  const changes = registry.frozen || !tells ? {} : { listChanged: true };
+  // Handlers may log, and resources may change their contents, in any server.
+  const all: Record<string, JsonObject> = { logging: {} };
   if (registry.completes) all["completions"] = {};
   if (registry.has("prompts")) all["prompts"] = changes;
-  if (registry.has("resources") || registry.has("templates")) all["resources"] = changes;
+  if (registry.has("resources") || registry.has("templates")) {
+    all["resources"] = tells ? { ...changes, subscribe: true } : {};
+  }
   if (registry.has("tools")) all["tools"] = changes;
   return Object.fromEntries(
     shape.capabilities.flatMap((name) => {

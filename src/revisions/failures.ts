@@ -17,6 +17,7 @@ export const handshakeFailures: FailureTable = {
   "header-mismatch": [-32020, 400],
   "method-not-found": [-32601, 200],
   "invalid-params": [-32602, 200],
+  "missing-capability": [-32603, 200],
   "resource-not-found": [-32002, 200],
   internal: [-32603, 200],
   // No revision has a code for it; the specification leaves what lies outside -32768 to
@@ -32,10 +33,11 @@ export const handshakeFailures: FailureTable = {
   "unsupported-media-type": [-32600, 415],
 };
 
-/** 2026-07-28: an unknown method has its own status, a missing resource another code. */
+/** 2026-07-28: an unknown method has a status, a missing capability and resource other codes. */
 export const modernFailures: FailureTable = {
   ...handshakeFailures,
   "method-not-found": [-32601, 404],
+  "missing-capability": [-32021, 400],
   "resource-not-found": [-32602, 200],
 };
 

@@ -12,6 +12,7 @@ import type {
   Encoder,
   WrittenRequest,
 } from "./adapter.ts";
+import { splitArguments, toAnswerRequest } from "./answer-arguments.ts";
 import {
   completionMembers,
   contentsMembers,
@@ -22,6 +23,7 @@ import {
   toolMembers,
 } from "./encode.ts";
 import { handshakeFailures, toWireError } from "./failures.ts";
+import { toNotification } from "./notices.ts";
 import {
   type ReadParams,
   readCallTool,
@@ -29,10 +31,13 @@ import {
   readGetPrompt,
   readImplementation,
   readList,
+  readProgressToken,
   readResourceUri,
   readSetLogLevel,
+  readSubscription,
 } from "./params.ts";
 import { versionHeader } from "./preamble.ts";
+import { fromPlainForm, type QuestionStyle, toWireQuestion } from "./questions.ts";
 import { type Shape, toImplementation } from "./shape.ts";
 
 export interface HandshakeRevision {
@@ -43,6 +48,9 @@ export interface HandshakeRevision {
   readonly versionHeader: "sent" | "undefined";
   /** Whether its schema lets an error leave out an id that could not be read. */
   readonly unreadableId: "null" | "absent";
+  readonly asks: Adapter["asks"];
+  readonly questions: QuestionStyle;
+  readonly resumption: Adapter["resumption"];
   readonly shape: Shape;
 }
 
@@ -58,6 +66,8 @@ const methods: ReadonlyMap<string, ReadParams> = new Map<string, ReadParams>([
   ["prompts/get", readGetPrompt],
   ["completion/complete", readComplete],
   ["logging/setLevel", readSetLogLevel],
+  ["resources/subscribe", readSubscription("subscribe")],
+  ["resources/unsubscribe", readSubscription("unsubscribe")],
 ]);
 
 export function handshakeAdapter(own: HandshakeRevision): Adapter {
@@ -69,6 +79,14 @@ export function handshakeAdapter(own: HandshakeRevision): Adapter {
     unreadableId: own.unreadableId,
     view: { offers: (since) => since === undefined || since <= own.revision },
     decode: (request, binding) => decode(request, binding, own),
+    asks: own.asks,
+    listening: "subscribe",
+    resumption: own.resumption,
+    question: (question) => toWireQuestion(question, own.questions, own.shape),
+    answer: (question, raw) =>
+      own.questions.forms === "plain" ? fromPlainForm(question, raw) : raw,
+    notify: (notice) => toNotification(notice, own.shape.progress, undefined),
+    acknowledge: undefined,
     encoder: (described) => encoder(described, own),
     error: (refused) => toWireError(refused, handshakeFailures),
     write: (request) => write(request, own),
@@ -90,17 +108,26 @@ function decode(request: RpcRequest, binding: Binding, own: HandshakeRevision): 
   }
   const operation = read(params);
   if (operation.kind === "failure") return operation;
-  return { kind: "decoded", call: toCall(operation, params), settled: undefined };
+  const asks = own.asks.form === "arguments" && isAskingTool(operation, binding);
+  return { kind: "decoded", call: toCall(operation, params, asks), settled: undefined };
 }
 
-function toCall(operation: Operation, params: JsonObject): Call {
-  const meta = params["_meta"];
-  return {
-    operation,
+function isAskingTool(operation: Operation, binding: Binding): boolean {
+  return operation.kind === "call-tool" && binding.asks(operation.target);
+}
+
+function toCall(operation: Operation, params: JsonObject, asks: boolean): Call {
+  const meta = isObject(params["_meta"]) ? params["_meta"] : undefined;
+  const base = {
     client: undefined,
     capabilities: undefined,
-    meta: isObject(meta) ? meta : undefined,
+    meta,
+    progressToken: readProgressToken(meta),
+    logLevel: undefined,
   };
+  if (!asks || operation.kind !== "call-tool") return { ...base, operation, carried: undefined };
+  const { rest, carried } = splitArguments(operation.arguments);
+  return { ...base, operation: { ...operation, arguments: rest }, carried };
 }
 
 /**
@@ -129,6 +156,9 @@ function initialize(
       client: readImplementation(params["clientInfo"]),
       capabilities: isObject(capabilities) ? capabilities : {},
       meta: undefined,
+      carried: undefined,
+      progressToken: undefined,
+      logLevel: undefined,
     },
     settled: { version, adapter: binding.served.find(version) },
   };
@@ -177,13 +207,15 @@ function encodeValue(
       );
     case "empty":
       return "{}";
+    case "needs-input":
+      return JSON.stringify(toAnswerRequest(value, shape));
   }
 }
 
 function toInitializeResult(described: Described, version: string, shape: Shape): JsonObject {
   return {
     protocolVersion: version,
-    capabilities: toCapabilities(described.registry, shape),
+    capabilities: toCapabilities(described.registry, shape, described.tellsSessions),
     serverInfo: toImplementation(described.info, shape),
     instructions: described.instructions,
   };
@@ -193,7 +225,7 @@ function toInitializeResult(described: Described, version: string, shape: Shape)
 function toDiscovery(described: Described, shape: Shape): JsonObject {
   return {
     supportedVersions: described.supported,
-    capabilities: toCapabilities(described.registry, shape),
+    capabilities: toCapabilities(described.registry, shape, described.tellsSessions),
     serverInfo: toImplementation(described.info, shape),
     instructions: described.instructions,
   };

@@ -3,7 +3,7 @@ import { isLogLevel, logLevels, type Operation } from "../core/call.ts";
 import type { Implementation } from "../core/model.ts";
 import { type Failure, failure } from "../core/outcome.ts";
 import type { ListName } from "../core/registry.ts";
-import { describe } from "../jsonrpc/message.ts";
+import { describe, isRequestId, type RequestId } from "../jsonrpc/message.ts";
 import { isObject, type JsonObject, own } from "../util/json.ts";
 
 export type ReadParams = (params: JsonObject) => Operation | Failure;
@@ -71,6 +71,42 @@ export function readSetLogLevel(params: JsonObject): Operation | Failure {
   const level = params["level"];
   if (isLogLevel(level)) return { kind: "set-log-level", level };
   return failure("invalid-params", `level must be one of ${logLevels.join(", ")}`);
+}
+
+export function readSubscription(kind: "subscribe" | "unsubscribe"): ReadParams {
+  return (params) => {
+    const uri = params["uri"];
+    return typeof uri === "string" ? { kind, uri } : wrong("uri", "a string", uri);
+  };
+}
+
+const filterLists = [
+  ["toolsListChanged", "tools"],
+  ["promptsListChanged", "prompts"],
+  ["resourcesListChanged", "resources"],
+] as const;
+
+/** Resources that one listener watches at most: each is compared with every change. */
+const maxWatched = 1_000;
+
+export function readListen(params: JsonObject): Operation | Failure {
+  const filter = params["notifications"];
+  if (!isObject(filter)) return wrong("notifications", "an object", filter);
+  const uris = filter["resourceSubscriptions"] ?? [];
+  if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === "string")) {
+    return wrong("notifications.resourceSubscriptions", "a list of strings", uris);
+  }
+  if (uris.length > maxWatched) {
+    return failure("invalid-params", `one request watches at most ${maxWatched} resources`);
+  }
+  const lists = filterLists.filter(([name]) => filter[name] === true).map(([, list]) => list);
+  return { kind: "listen", filter: { lists, uris } };
+}
+
+/** A token is echoed as it came, so only what can be echoed is one; 0 and "" are. */
+export function readProgressToken(meta: JsonObject | undefined): RequestId | undefined {
+  const token = meta?.["progressToken"];
+  return isRequestId(token) ? token : undefined;
 }
 
 function readStrings(

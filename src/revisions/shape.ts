@@ -8,6 +8,7 @@ import type { ContentBlock, Implementation, ResourceContents } from "../core/mod
 import { annotation as paramHeaderAnnotation } from "../core/param-header.ts";
 import type { JsonSchema } from "../core/schema.ts";
 import { isObject, type JsonObject, pick } from "../util/json.ts";
+import { withAnswerArguments } from "./answer-arguments.ts";
 
 /** The fields that each thing has in a revision, in the order they are written. */
 export interface Shape {
@@ -27,6 +28,10 @@ export interface Shape {
   readonly structured: "none" | "objects" | "anything";
   /** Whether input schemas keep `x-mcp-header`. */
   readonly paramHeaders: "kept" | "stripped";
+  /** What a report of progress says. */
+  readonly progress: readonly string[];
+  /** Whether tools that ask take answers among their arguments. */
+  readonly answerArguments: "declared" | "none";
   /** Whether a property's schema may be `true` or `false`. */
   readonly booleanSchemas: "kept" | "spelled-out";
 }
@@ -37,7 +42,9 @@ export function toImplementation(info: Implementation, shape: Shape): JsonObject
 
 export function toTool(entry: ToolEntry, shape: Shape): JsonObject {
   const tool = pick(entry, shape.tool);
-  tool["inputSchema"] = toSchema(entry.inputSchema, shape);
+  const takesAnswers = entry.asks && shape.answerArguments === "declared";
+  const input = toSchema(entry.inputSchema, shape);
+  tool["inputSchema"] = takesAnswers ? withAnswerArguments(input) : input;
   if ("outputSchema" in tool) {
     if (hasOutputSchema(entry, shape)) {
       tool["outputSchema"] = toSchema(entry.outputSchema ?? {}, shape);

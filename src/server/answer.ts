@@ -1,12 +1,20 @@
 /** One message in, at most one message out: the middle that every transport shares. */
+import type { Call } from "../core/call.ts";
 import { dispatch, type Service } from "../core/dispatch.ts";
 import { Exchange } from "../core/exchange.ts";
+import type { Asking } from "../core/inquiry.ts";
 import { type Failure, failure, type Outcome } from "../core/outcome.ts";
+import type { QuestionKind } from "../core/question.ts";
 import type { RequestId, RpcMessage, RpcRequest } from "../jsonrpc/message.ts";
 import type { Adapter, Binding, Decoded, Encoder } from "../revisions/adapter.ts";
 import type { SessionRecord } from "../stores/session-store.ts";
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
+import { isObject } from "../util/json.ts";
+import type { ChangeFeed } from "./changes.ts";
 import type { InFlight } from "./in-flight.ts";
+import { listen } from "./listen.ts";
+import type { Outlet } from "./outlet.ts";
+import type { PendingQuestions } from "./pending.ts";
 import type { Sessions } from "./sessions.ts";
 
 /** What all messages of an endpoint are answered with. */
@@ -14,8 +22,12 @@ export interface Answerer {
   readonly service: Service;
   readonly encoders: ReadonlyMap<Adapter, Encoder>;
   readonly inFlight: InFlight;
+  readonly pending: PendingQuestions;
+  readonly feed: ChangeFeed;
   /** Undefined on an endpoint that keeps none. */
   readonly sessions: Sessions | undefined;
+  /** Aborts when the endpoint closes. */
+  readonly closing: AbortSignal;
 }
 
 /** Where one message stands. */
@@ -23,7 +35,11 @@ export interface Place {
   readonly adapter: Adapter;
   readonly binding: Binding;
   readonly session: SessionRecord | undefined;
+  /** Whose calls a cancel notice may name: a session, or a connection. */
+  readonly caller: string | undefined;
   readonly onDisconnect: ((callback: () => void) => void) | undefined;
+  /** Where the call's own messages go, made on first use; undefined where nobody hears them. */
+  readonly outlet: (() => Outlet) | undefined;
 }
 
 export interface Answer {
@@ -41,12 +57,12 @@ export function answer(message: RpcMessage, place: Place, by: Answerer): Awaitab
     case "request":
       return answerRequest(message, place, by);
     case "notification":
-      if (message.method === "notifications/cancelled" && place.session !== undefined) {
-        by.inFlight.cancel(place.session.id, message.params);
+      if (message.method === "notifications/cancelled" && place.caller !== undefined) {
+        by.inFlight.cancel(place.caller, message.params);
       }
       return accepted;
     case "reply":
-      if (place.adapter.era === "handshake") return accepted;
+      if (place.adapter.era === "handshake") return after(by.pending.settle(message), () => accepted);
       return refuse(
         failure("invalid-request", "a client of this revision sends no responses"),
         message.id ?? undefined,
@@ -70,17 +86,103 @@ function answerRequest(request: RpcRequest, place: Place, by: Answerer): Awaitab
   if (decoded.kind === "failure") return refuse(decoded, request.id, place.adapter);
   const settledOn = decoded.settled?.adapter;
   const at = settledOn === undefined ? place : { ...place, adapter: settledOn };
-  const ex = new Exchange(decoded.call, {
-    session: place.session,
-    onDisconnect: place.adapter.era === "modern" ? place.onDisconnect : undefined,
-  });
-  const outcome = dispatch(decoded.call, { service: by.service, view: at.adapter.view, ex });
-  const { session } = place;
+  const { call } = decoded;
+  const ex = new Exchange(call, exchangeContext(call, place, by));
+  const outcome =
+    call.operation.kind === "listen"
+      ? startListening(request.id, call.operation.filter, place, ex, by)
+      : dispatch(call, { service: by.service, view: at.adapter.view, ex, principal: "" });
+  const { caller } = place;
   const awaited =
-    isPromise(outcome) && session !== undefined
-      ? by.inFlight.wait(session.id, request.id, ex, outcome)
+    isPromise(outcome) && caller !== undefined
+      ? by.inFlight.wait(caller, request.id, ex, outcome)
       : outcome;
-  return after(awaited, (ended) => finish(ended, decoded, request.id, at, by));
+  return after(awaited, (ended) =>
+    ended === undefined ? accepted : finish(ended, decoded, request.id, at, by),
+  );
+}
+
+function startListening(
+  id: RequestId,
+  filter: Parameters<typeof listen>[1]["filter"],
+  { adapter, outlet }: Place,
+  ex: Exchange,
+  { feed, closing }: Answerer,
+): Promise<Outcome | undefined> {
+  return listen(feed, { id, filter, adapter, outlet: outlet?.(), gone: ex.signal, closing });
+}
+
+function exchangeContext(call: Call, place: Place, by: Answerer) {
+  const { adapter, session, outlet } = place;
+  return {
+    session,
+    onDisconnect: adapter.era === "modern" ? place.onDisconnect : undefined,
+    asking: new CallerAsking(call, place, by.pending),
+    tell:
+      outlet === undefined
+        ? undefined
+        : (notice: Parameters<Adapter["notify"]>[0]) => outlet().send(adapter.notify(notice)),
+    // A session that set no level hears what an operator would want to read.
+    logLevel: session === undefined ? undefined : (session.logLevel ?? "info"),
+    detach: outlet === undefined ? undefined : (retryMs: number) => outlet().detach?.(retryMs),
+  } as const;
+}
+
+/** How the caller of one call can be asked, by its revision and by what it declared. */
+class CallerAsking implements Asking {
+  readonly #call: Call;
+  readonly #place: Place;
+  readonly #pending: PendingQuestions;
+
+  constructor(call: Call, place: Place, pending: PendingQuestions) {
+    this.#call = call;
+    this.#place = place;
+    this.#pending = pending;
+  }
+
+  mechanic(kind: QuestionKind): ReturnType<Asking["mechanic"]> {
+    const { adapter, outlet, binding } = this.#place;
+    const mechanic = adapter.asks[kind];
+    const { operation } = this.#call;
+    switch (mechanic) {
+      case "push":
+        return outlet === undefined ? "never" : "push";
+      case "arguments":
+        return operation.kind === "call-tool" && binding.asks(operation.target)
+          ? "arguments"
+          : "never";
+      case "restart":
+      case "never":
+        return mechanic;
+    }
+  }
+
+  declared(kind: QuestionKind): boolean {
+    const capabilities = this.#call.capabilities ?? this.#place.session?.capabilities ?? {};
+    const { elicitation, sampling, roots } = capabilities;
+    switch (kind) {
+      case "form":
+        // An empty capability is the form alone, as it was before there were two.
+        return isObject(elicitation) && ("form" in elicitation || !("url" in elicitation));
+      case "url":
+        return isObject(elicitation) && "url" in elicitation;
+      case "sample":
+        return isObject(sampling);
+      case "roots":
+        return isObject(roots);
+    }
+  }
+
+  async push(...[question, options]: Parameters<Asking["push"]>): Promise<unknown> {
+    const { adapter, outlet } = this.#place;
+    if (outlet === undefined) throw new Error("there is nowhere to ask");
+    const raw = await this.#pending.ask(
+      adapter.question(question),
+      (message) => outlet().send(message),
+      options,
+    );
+    return adapter.answer(question, raw);
+  }
 }
 
 function finish(
@@ -129,8 +231,16 @@ function keepSession(
   if (settled !== undefined) {
     return after(sessions.open(call, settled.version), (sessionId) => ({ ...reply, sessionId }));
   }
-  if (call.operation.kind === "set-log-level" && session !== undefined) {
-    return sessions.setLogLevel(session.id, call.operation.level).then(() => reply);
+  if (session === undefined) return reply;
+  const { operation } = call;
+  switch (operation.kind) {
+    case "set-log-level":
+      return sessions.setLogLevel(session.id, operation.level).then(() => reply);
+    case "subscribe":
+      return sessions.subscribe(session.id, operation.uri).then(() => reply);
+    case "unsubscribe":
+      return sessions.unsubscribe(session.id, operation.uri).then(() => reply);
+    default:
+      return reply;
   }
-  return reply;
 }

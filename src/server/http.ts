@@ -1,6 +1,9 @@
 /** HTTP as the endpoint sees it: what both bridges can give and take without conversion. */
+
 import type { HeaderLookup } from "../revisions/preamble.ts";
+import { encodeEvent } from "../sse/encode.ts";
 import type { Awaitable } from "../util/awaitable.ts";
+import type { EventStream } from "./event-stream.ts";
 
 export interface HttpRequest {
   readonly method: string;
@@ -18,7 +21,10 @@ export interface HttpRequest {
 export interface HttpReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  /** The whole body; undefined where there is none, or where it is a stream. */
   readonly body: string | undefined;
+  /** A body that goes on. */
+  readonly stream?: EventStream | undefined;
 }
 
 const jsonType = "application/json";
@@ -48,17 +54,22 @@ export function withHeaders(reply: HttpReply, more: Readonly<Record<string, stri
   return { ...reply, headers: { ...reply.headers, ...more } };
 }
 
+const streamHeaders: Readonly<Record<string, string>> = Object.freeze({
+  "content-type": "text/event-stream",
+  // Whoever compresses or buffers holds events back until there are enough of them.
+  "cache-control": "no-cache, no-transform",
+  "x-accel-buffering": "no",
+});
+
+export function streamReply(stream: EventStream): HttpReply {
+  return { status: 200, headers: streamHeaders, body: undefined, stream };
+}
+
 /** The same answer as a stream of one event, for a caller that takes nothing else. */
 export function asEventStream(reply: HttpReply): HttpReply {
   return {
     status: reply.status,
-    headers: {
-      ...reply.headers,
-      "content-type": "text/event-stream",
-      "cache-control": "no-cache, no-transform",
-      "x-accel-buffering": "no",
-    },
-    // JSON text has no line breaks of its own, so one data field holds it.
-    body: `event: message\ndata: ${reply.body ?? ""}\n\n`,
+    headers: { ...reply.headers, ...streamHeaders },
+    body: encodeEvent({ event: "message", data: reply.body ?? "" }),
   };
 }

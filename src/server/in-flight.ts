@@ -18,8 +18,8 @@ export class InFlight {
     session: string,
     id: RequestId,
     ex: Exchange,
-    outcome: Promise<Outcome>,
-  ): Promise<Outcome> {
+    outcome: Promise<Outcome | undefined>,
+  ): Promise<Outcome | undefined> {
     const key = keyOf(session, id);
     this.#running.set(key, ex);
     try {

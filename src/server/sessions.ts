@@ -9,6 +9,9 @@ const idSyntax = /^[\x21-\x7e]{1,128}$/;
 /** How often a write is tried again that another writer got ahead of. */
 const maxAttempts = 10;
 
+/** Resources that one session watches at most; the longest watched is let go first. */
+const maxSubscriptions = 1_000;
+
 export class Sessions {
   readonly #store: SessionStore;
 
@@ -25,6 +28,7 @@ export class Sessions {
       client: call.client,
       capabilities: call.capabilities ?? {},
       logLevel: undefined,
+      subscriptions: [],
       writeVersion: 0,
     };
     return after(this.#store.create(record), () => id);
@@ -44,11 +48,31 @@ export class Sessions {
     return idSyntax.test(id) ? this.#store.delete(id) : false;
   }
 
-  async setLogLevel(id: string, level: LogLevel): Promise<void> {
+  setLogLevel(id: string, level: LogLevel): Promise<void> {
+    return this.#update(id, (record) => ({ ...record, logLevel: level }));
+  }
+
+  subscribe(id: string, uri: string): Promise<void> {
+    return this.#update(id, (record) => ({
+      ...record,
+      subscriptions: [...record.subscriptions.filter((each) => each !== uri), uri].slice(
+        -maxSubscriptions,
+      ),
+    }));
+  }
+
+  unsubscribe(id: string, uri: string): Promise<void> {
+    return this.#update(id, (record) => ({
+      ...record,
+      subscriptions: record.subscriptions.filter((each) => each !== uri),
+    }));
+  }
+
+  async #update(id: string, change: (record: SessionRecord) => SessionRecord): Promise<void> {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const record = await this.#store.get(id);
       if (record === undefined) return;
-      if (await this.#store.save({ ...record, logLevel: level }, record.writeVersion)) return;
+      if (await this.#store.save(change(record), record.writeVersion)) return;
     }
     throw new Error(`session ${id} is written by others too often`);
   }

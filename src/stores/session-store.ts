@@ -11,6 +11,8 @@ export interface SessionRecord {
   readonly client: Implementation | undefined;
   readonly capabilities: ClientCapabilities;
   readonly logLevel: LogLevel | undefined;
+  /** The resources whose changes the session wants to hear of. */
+  readonly subscriptions: readonly string[];
   /** Counts the saves, so that two writers cannot undo each other. */
   readonly writeVersion: number;
 }

@@ -1,0 +1,78 @@
+/** From one round of a call to the next: opening what the caller carried, sealing what it will carry. */
+import type { Awaitable } from "../util/awaitable.ts";
+import { isObject, type JsonObject, pick } from "../util/json.ts";
+import type { Call } from "./call.ts";
+import type { Service } from "./dispatch.ts";
+import { type Carried, type Inquiry, maxRounds, readCarried } from "./inquiry.ts";
+import { type Failure, failure, type NeedsInput } from "./outcome.ts";
+import type { StateScope } from "./request-state.ts";
+
+/** What an earlier round left, with the answers that are new. */
+export interface Resumed {
+  readonly kind: "resumed";
+  readonly carried: Carried | undefined;
+  readonly fresh: JsonObject;
+}
+
+/** Opens what the call carries, if it carries anything. */
+export function resume(
+  call: Call,
+  principal: string,
+  { states }: Service,
+): Awaitable<Resumed | Failure | undefined> {
+  const { carried } = call;
+  if (carried === undefined) return undefined;
+  // A caller may lose the state of a first round and still have its answers.
+  if (carried.state === undefined) {
+    return { kind: "resumed", carried: undefined, fresh: carried.answers };
+  }
+  return openState(call, carried.state, carried.answers, principal, states);
+}
+
+async function openState(
+  call: Call,
+  text: string,
+  answers: JsonObject,
+  principal: string,
+  states: Service["states"],
+): Promise<Resumed | Failure> {
+  const state = await states.open(text, scopeOf(call, principal));
+  const carried = state === undefined ? undefined : readCarried(state);
+  if (carried === undefined) {
+    return failure(
+      "invalid-params",
+      "requestState was not given out for this call, was changed, or has expired; call again without it",
+    );
+  }
+  // Only what was asked is answered; whatever else came along is ignored.
+  return { kind: "resumed", carried, fresh: pick(answers, carried.asked) };
+}
+
+/** The outcome of a call that stopped at a question. */
+export async function suspend(
+  call: Call,
+  inquiry: Inquiry,
+  principal: string,
+  { states, log }: Service,
+): Promise<NeedsInput | Failure> {
+  const carry = inquiry.carry();
+  if (carry.round > maxRounds) {
+    return failure("internal", `this call has asked ${maxRounds} times and is still not done`);
+  }
+  try {
+    const state = await states.seal({ ...carry }, scopeOf(call, principal));
+    return { kind: "needs-input", questions: inquiry.open, state };
+  } catch (cause) {
+    log({ level: "error", message: "the state of a call cannot be carried", cause });
+    return failure("internal", "the state of this call is too large to be carried");
+  }
+}
+
+function scopeOf({ operation }: Call, principal: string): StateScope {
+  return {
+    principal,
+    operation: operation.kind,
+    target: "target" in operation ? operation.target : "",
+    arguments: "arguments" in operation && isObject(operation.arguments) ? operation.arguments : {},
+  };
+}

@@ -1,0 +1,58 @@
+/** Changes on their way to those who listen, on whichever worker either of them is. */
+import type { ChangeableList, ListenFilter } from "../core/call.ts";
+import type { Change } from "../core/notice.ts";
+import type { Server } from "../core/server.ts";
+import type { Cursor, EventHub } from "../stores/event-hub.ts";
+import type { Awaitable } from "../util/awaitable.ts";
+
+const topic = "changes";
+
+export class ChangeFeed {
+  readonly #hub: EventHub;
+  readonly #server: Server;
+  readonly #stop: () => void;
+
+  constructor(server: Server, hub: EventHub) {
+    this.#hub = hub;
+    this.#server = server;
+    this.#stop = server.changes.listen((change) => void hub.publish(topic, JSON.stringify(change)));
+  }
+
+  /** Where the feed stands now. */
+  position(): Awaitable<Cursor> {
+    return this.#hub.position(topic);
+  }
+
+  /** Every change after a cursor. @returns false when the feed no longer reaches back to it. */
+  follow(
+    from: Cursor,
+    onChange: (change: Change, cursor: Cursor) => void,
+    signal: AbortSignal,
+  ): Awaitable<boolean> {
+    return this.#hub.follow(
+      topic,
+      from,
+      // Only this class writes to the topic.
+      ({ data, cursor }) => onChange(JSON.parse(data) as Change, cursor),
+      signal,
+    );
+  }
+
+  /** What of a filter can be honoured: a frozen server's lists do not change. */
+  honoured({ lists, uris }: ListenFilter): ListenFilter {
+    const { registry } = this.#server;
+    const hasResources = registry.has("resources") || registry.has("templates");
+    const changes = (list: ChangeableList): boolean =>
+      !registry.frozen && (list === "resources" ? hasResources : registry.has(list));
+    return { lists: lists.filter(changes), uris: hasResources ? [...new Set(uris)] : [] };
+  }
+
+  close(): void {
+    this.#stop();
+  }
+}
+
+/** Whether a listener asked for a change. */
+export function matches({ lists, uris }: ListenFilter, change: Change): boolean {
+  return change.kind === "list-changed" ? lists.includes(change.list) : uris.includes(change.uri);
+}

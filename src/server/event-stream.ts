@@ -1,0 +1,86 @@
+/** A reply that goes on: text written as it comes, to a reader that may be slow or gone. */
+import { keepAlive } from "../sse/encode.ts";
+
+/** Where a bridge lets a stream write. */
+export interface Sink {
+  /** @returns how many bytes wait to be read, this write included. */
+  write(text: string): number;
+  end(): void;
+  /** Breaks the connection off, for a reader that does not read. */
+  destroy(): void;
+}
+
+/** Bytes that may wait for a reader; a reader further behind is dropped, not buffered for. */
+export const maxQueuedBytes = 1_048_576;
+
+/** How often a silent stream says that it is alive: proxies cut at 60 seconds, some earlier. */
+const keepAliveMs = 20_000;
+
+export class EventStream {
+  readonly #closed: Set<() => void> = new Set();
+  #sink: Sink | undefined;
+  #waiting: string[] = [];
+  #waitingLength = 0;
+  #ended = false;
+  #gone = false;
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  get open(): boolean {
+    return !this.#ended && !this.#gone;
+  }
+
+  write(text: string): void {
+    if (!this.open) return;
+    if (this.#sink !== undefined) {
+      if (this.#sink.write(text) > maxQueuedBytes) this.#drop();
+      return;
+    }
+    this.#waiting.push(text);
+    this.#waitingLength += text.length;
+    if (this.#waitingLength > maxQueuedBytes) this.#drop();
+  }
+
+  end(): void {
+    if (!this.open) return;
+    this.#ended = true;
+    this.#finish();
+    this.#sink?.end();
+  }
+
+  /** Calls back once, when the stream is over for whatever reason. */
+  onClose(callback: () => void): void {
+    if (this.open) this.#closed.add(callback);
+    else callback();
+  }
+
+  /** Called by the bridge, once it can write. */
+  attach(sink: Sink): void {
+    this.#sink = sink;
+    for (const text of this.#waiting) sink.write(text);
+    this.#waiting = [];
+    if (this.#gone) sink.destroy();
+    else if (this.#ended) sink.end();
+    else this.#timer = setInterval(() => this.write(keepAlive), keepAliveMs);
+  }
+
+  /** Called by the bridge, when the reader is gone. */
+  disconnect(): void {
+    if (this.#gone) return;
+    this.#gone = true;
+    this.#finish();
+  }
+
+  #drop(): void {
+    this.#gone = true;
+    this.#finish();
+    this.#sink?.destroy();
+  }
+
+  #finish(): void {
+    clearInterval(this.#timer);
+    this.#waiting = this.#sink === undefined ? this.#waiting : [];
+    const callbacks = [...this.#closed];
+    this.#closed.clear();
+    for (const callback of callbacks) callback();
+  }
+}

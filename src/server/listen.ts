@@ -1,0 +1,56 @@
+/** `subscriptions/listen`: a request that is answered only when listening ends. */
+import type { ListenFilter } from "../core/call.ts";
+import { failure, type Outcome } from "../core/outcome.ts";
+import type { RequestId } from "../jsonrpc/message.ts";
+import type { Adapter } from "../revisions/adapter.ts";
+import type { ChangeFeed } from "./changes.ts";
+import { matches } from "./changes.ts";
+import type { Outlet } from "./outlet.ts";
+
+export interface Listening {
+  readonly id: RequestId;
+  readonly filter: ListenFilter;
+  readonly adapter: Adapter;
+  readonly outlet: Outlet | undefined;
+  /** Aborts when the caller has had enough, or is gone. */
+  readonly gone: AbortSignal;
+  /** Aborts when the server closes. */
+  readonly closing: AbortSignal;
+}
+
+/**
+ * Acknowledges what will be told, then tells it. The acknowledgement comes first, and
+ * nothing comes that was not asked for (basic/patterns/subscriptions, 2026-07-28).
+ *
+ * @returns the outcome at a graceful end; undefined when the caller is gone.
+ */
+export async function listen(feed: ChangeFeed, listening: Listening): Promise<Outcome | undefined> {
+  const { id, adapter, outlet, gone, closing } = listening;
+  if (outlet === undefined || adapter.acknowledge === undefined) {
+    return failure("not-acceptable", "listening needs a stream; accept text/event-stream");
+  }
+  const filter = feed.honoured(listening.filter);
+  // Taken before the acknowledgement, so that no change falls between the two.
+  const start = await feed.position();
+  outlet.send(adapter.acknowledge(filter, id));
+  const ended: Outcome = { kind: "empty", subscription: id };
+  // What can never tell anything would only hold a connection and its timers.
+  if (filter.lists.length === 0 && filter.uris.length === 0) return ended;
+  const over = AbortSignal.any([gone, closing]);
+  await feed.follow(
+    start,
+    (change) => {
+      if (matches(filter, change)) outlet.send(adapter.notify(change, id));
+    },
+    over,
+  );
+  await aborted(over);
+  return gone.aborted ? undefined : ended;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
