@@ -12,8 +12,8 @@ import type { HeaderLookup, Statement } from "./preamble.ts";
 export interface Binding {
   /** What the endpoint serves. */
   readonly served: Served;
-  /** Whether the URL pinned the revision, which narrows the handshake to it. */
-  readonly pinned: boolean;
+  /** The version that the URL pinned, which narrows the handshake to it. */
+  readonly pinned: string | undefined;
   /** Over HTTP, the headers that a revision may ask to mirror the body. */
   readonly http: { readonly version: Statement; readonly headers: HeaderLookup } | undefined;
   /** The arguments of a tool that are mirrored into headers. */

@@ -131,7 +131,7 @@ function initialize(params: JsonObject, binding: Binding, adapter: Adapter): Dec
 }
 
 function settle(requested: string, { served, pinned }: Binding, adapter: Adapter): string {
-  if (pinned) return adapter.claims.includes(requested) ? requested : adapter.revision;
+  if (pinned !== undefined) return pinned;
   if (served.handshakes.includes(requested)) return requested;
   return served.handshakes[0] ?? adapter.revision;
 }

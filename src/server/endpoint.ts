@@ -196,7 +196,7 @@ class HttpEndpoint {
   #bind(preamble: Preamble, selection: Selection): Binding {
     return {
       served: this.#adapters,
-      pinned: selection.reason === "pin",
+      pinned: selection.reason === "pin" ? selection.revision : undefined,
       http: { version: preamble.header, headers: preamble.headers },
       paramHeaders: this.#paramHeaders,
     };
