@@ -118,10 +118,10 @@ describe.each(matrix)("Over the %s bridge %s sessions", (kind, mode) => {
     },
   );
 
-  const declaring: readonly (readonly [where: string, how: How, meta?: object])[] = [
-    ["in the header", { headers: { "mcp-protocol-version": "2026-07-28" } }],
+  const declaring: readonly (readonly [where: string, how: How, meta: object | undefined])[] = [
+    ["in the header", { headers: { "mcp-protocol-version": "2026-07-28" } }, undefined],
     ["in the body", {}, envelope("2026-07-28")!],
-    ["in the pin", { query: "mcp=2026-07-28" }],
+    ["in the pin", { query: "mcp=2026-07-28" }, undefined],
   ];
 
   test.each(declaring)(
