@@ -246,6 +246,20 @@ describe.each(bridgeKinds)("Over the %s bridge", (kind) => {
     expect(await identity(bridge, "2025-06-18", live)).toMatchObject({ session: live });
   });
 
+  test("a request of 2026-07-28 does not keep the session alive that it names", async () => {
+    let now = 0;
+    const sessionStore = new MemorySessions({ now: () => now, ttlMs: 1_000 });
+    const bridge = await serving({ sessionStore });
+    const id = await open(bridge, "2025-06-18");
+    now = 900;
+    const { status } = await ask(bridge, "2026-07-28", "tools/list", undefined, {
+      headers: naming(id),
+    });
+    expect(status).toBe(200);
+    now = 1_000;
+    expectUnknown(await ask(bridge, "2025-06-18", "ping", undefined, stating("2025-06-18", id)));
+  });
+
   test("DELETE that states a version nobody serves is refused for that", async () => {
     const bridge = await serving();
     const id = (await open(bridge, "2025-06-18"))!;

@@ -19,7 +19,7 @@ export interface ParsedBody {
   readonly json: unknown;
 }
 
-export interface Selected {
+interface Selected {
   readonly revision: string;
   readonly reason: string;
 }

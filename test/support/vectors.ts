@@ -11,7 +11,7 @@ export interface VectorRequest {
   readonly session?: string;
 }
 
-export interface ExpectedRefusal {
+interface ExpectedRefusal {
   readonly code?: number;
   readonly status: number;
   readonly data?: Readonly<Record<string, unknown>>;
