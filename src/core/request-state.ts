@@ -35,9 +35,12 @@ const ivBytes = 12;
 const keyBytes = 32;
 const version = 1;
 
+/** Named by what it is used for: its own name differs between runtimes. */
+type AesKey = Parameters<typeof crypto.subtle.encrypt>[1];
+
 interface Key {
   readonly id: number;
-  readonly crypto: CryptoKey;
+  readonly crypto: AesKey;
 }
 
 export class StateSealer {
@@ -105,7 +108,7 @@ async function importKey(bytes: Uint8Array): Promise<Key> {
 
 async function decrypt(
   bytes: Uint8Array<ArrayBuffer>,
-  key: CryptoKey,
+  key: AesKey,
   additionalData: Uint8Array<ArrayBuffer>,
 ): Promise<JsonObject | undefined> {
   try {

@@ -46,6 +46,7 @@ export async function serve(server: Server, options: ServeOptions = {}): Promise
   const drainMs = options.drainMs ?? 10_000;
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
+    endpoint.close();
     closing ??= drain(http, drainMs);
     return closing;
   };

@@ -3,14 +3,11 @@
  * question is told to the model, which asks its user and calls again.
  */
 import type { CarriedInput } from "../core/call.ts";
-import type { NeedsInput } from "../core/outcome.ts";
 import type { JsonSchema } from "../core/schema.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
-import { toWireQuestion } from "./questions.ts";
-import type { Shape } from "./shape.ts";
 
-const answersArgument = "_answers";
-const stateArgument = "_state";
+export const answersArgument = "_answers";
+export const stateArgument = "_state";
 
 /** An input schema that also takes answers. */
 export function withAnswerArguments(schema: JsonSchema): JsonSchema {
@@ -56,19 +53,4 @@ function toResult(answer: unknown): unknown {
   if (isObject(answer) && typeof answer["action"] === "string") return answer;
   if (answer === true || answer === "accept") return { action: "accept", content: {} };
   return { action: "accept", content: answer };
-}
-
-/** The result of a call that stopped at a question. */
-export function toAnswerRequest({ questions, state }: NeedsInput, shape: Shape): JsonObject {
-  const asked = [...questions].map(([key, question]) => {
-    const { params } = toWireQuestion(question, { forms: "full", urls: "without-id" }, shape);
-    const fields = isObject(params["requestedSchema"]) ? params["requestedSchema"] : {};
-    return `- ${JSON.stringify(key)}: ${String(params["message"])}\n  The answer is an object of this schema: ${JSON.stringify(fields)}`;
-  });
-  const text = [
-    "This call needs an answer from the user before it can go on. Ask the user:",
-    ...asked,
-    `Then call the tool again with the same arguments and also "${answersArgument}", an object with the answer under each of these names ("decline" where the user says no), and "${stateArgument}": ${JSON.stringify(state)}`,
-  ].join("\n");
-  return { content: [{ type: "text", text }] };
 }

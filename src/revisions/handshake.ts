@@ -12,7 +12,8 @@ import type {
   Encoder,
   WrittenRequest,
 } from "./adapter.ts";
-import { splitArguments, toAnswerRequest } from "./answer-arguments.ts";
+import { splitArguments } from "./answer-arguments.ts";
+import { toAnswerRequest } from "./answer-request.ts";
 import {
   completionMembers,
   contentsMembers,

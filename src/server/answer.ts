@@ -1,10 +1,11 @@
 /** One message in, at most one message out: the middle that every transport shares. */
 import type { Call } from "../core/call.ts";
-import { dispatch, type Service } from "../core/dispatch.ts";
+import { dispatch } from "../core/dispatch.ts";
 import { Exchange } from "../core/exchange.ts";
 import type { Asking } from "../core/inquiry.ts";
 import { type Failure, failure, type Outcome } from "../core/outcome.ts";
 import type { QuestionKind } from "../core/question.ts";
+import type { Server } from "../core/server.ts";
 import type { RequestId, RpcMessage, RpcRequest } from "../jsonrpc/message.ts";
 import type { Adapter, Binding, Decoded, Encoder } from "../revisions/adapter.ts";
 import type { SessionRecord } from "../stores/session-store.ts";
@@ -19,7 +20,7 @@ import type { Sessions } from "./sessions.ts";
 
 /** What all messages of an endpoint are answered with. */
 export interface Answerer {
-  readonly service: Service;
+  readonly service: Server;
   readonly encoders: ReadonlyMap<Adapter, Encoder>;
   readonly inFlight: InFlight;
   readonly pending: PendingQuestions;
@@ -62,7 +63,8 @@ export function answer(message: RpcMessage, place: Place, by: Answerer): Awaitab
       }
       return accepted;
     case "reply":
-      if (place.adapter.era === "handshake") return after(by.pending.settle(message), () => accepted);
+      if (place.adapter.era === "handshake")
+        return after(by.pending.settle(message), () => accepted);
       return refuse(
         failure("invalid-request", "a client of this revision sends no responses"),
         message.id ?? undefined,

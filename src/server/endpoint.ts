@@ -1,12 +1,10 @@
 /** One URL that serves every revision: guard, read, select, answer. */
-
 import { type Failure, failure } from "../core/outcome.ts";
 import type { Server } from "../core/server.ts";
 import { type RequestId, readMessage } from "../jsonrpc/message.ts";
 import { findFault } from "../jsonrpc/scan.ts";
-import type { Adapter, Binding } from "../revisions/adapter.ts";
+import type { Adapter } from "../revisions/adapter.ts";
 import type { AdapterSet } from "../revisions/adapter-set.ts";
-import { allRevisions } from "../revisions/index.ts";
 import { type Preamble, readPreamble, sessionHeader } from "../revisions/preamble.ts";
 import {
   decideStated,
@@ -14,18 +12,20 @@ import {
   decideVersion,
   type Selection,
 } from "../revisions/selection.ts";
+import type { EventHub } from "../stores/event-hub.ts";
 import { MemorySessions } from "../stores/memory.ts";
 import type { SessionRecord, SessionStore } from "../stores/session-store.ts";
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import { isObject } from "../util/json.ts";
 import { type Answer, type Answerer, answer, type Place, refuse } from "./answer.ts";
+import { assemble, Binder, toAdapterSet } from "./answerer.ts";
 import { answerBatch } from "./batch.ts";
+import { CallOutlet, takesStream, toReply } from "./call-outlet.ts";
 import { allowOrigin, preflight } from "./cors.ts";
 import { serveFetch } from "./fetch.ts";
 import { Guard, type GuardOptions } from "./guard.ts";
-import { asEventStream, emptyReply, type HttpReply, type HttpRequest, jsonReply } from "./http.ts";
-import { InFlight } from "./in-flight.ts";
-import { acceptable } from "./media.ts";
+import { emptyReply, type HttpReply, type HttpRequest, jsonReply, streamReply } from "./http.ts";
+import { endSessionStreams, openSessionStream } from "./session-stream.ts";
 import { Sessions } from "./sessions.ts";
 
 export interface EndpointOptions extends GuardOptions {
@@ -38,6 +38,11 @@ export interface EndpointOptions extends GuardOptions {
   readonly sessions?: boolean | undefined;
   /** Where sessions are kept. @default the memory of this process */
   readonly sessionStore?: SessionStore | undefined;
+  /**
+   * Where changes, answers and resumable streams pass through.
+   * @default the memory of this process
+   */
+  readonly eventHub?: EventHub | undefined;
   /** Whether arrays of messages are served where the revision has them. @default true */
   readonly batch?: boolean | undefined;
   /** Levels of nesting in a message at most; deeper is refused. @default 64 */
@@ -53,6 +58,8 @@ export interface Endpoint {
   readonly fetch: (request: Request) => Promise<Response>;
   /** For bridges: one neutral request to one neutral reply. Never rejects. */
   readonly handle: (request: HttpRequest) => Awaitable<HttpReply>;
+  /** Ends what listens, gracefully, and stops hearing of changes. Calls in flight go on. */
+  readonly close: () => void;
 }
 
 const maxHandshakeBytes = 65_536;
@@ -63,6 +70,7 @@ export function createEndpoint(server: Server, options: EndpointOptions = {}): E
   return {
     fetch: (request) => serveFetch(endpoint, request),
     handle: (request) => endpoint.handle(request),
+    close: () => endpoint.close(),
   };
 }
 
@@ -70,34 +78,35 @@ class HttpEndpoint {
   readonly #guard: Guard;
   readonly #adapters: AdapterSet;
   readonly #answerer: Answerer;
+  readonly #hub: EventHub;
+  readonly #binder: Binder;
+  readonly #closing: AbortController = new AbortController();
   readonly #options: EndpointOptions;
   readonly #maxDepth: number;
   readonly #methods: string;
-  readonly #paramHeaders: Binding["paramHeaders"];
 
   constructor(server: Server, options: EndpointOptions) {
-    const { revisions } = options;
     this.#guard = new Guard(options);
-    this.#adapters =
-      revisions === undefined
-        ? allRevisions
-        : "adapters" in revisions
-          ? revisions
-          : allRevisions.narrow(revisions);
+    this.#adapters = toAdapterSet(options.revisions);
+    this.#binder = new Binder(server, this.#adapters);
     const keepsSessions = options.sessions !== false && this.#adapters.handshakes.length > 0;
-    this.#answerer = {
-      service: server,
-      encoders: encodersOf(server, this.#adapters),
-      inFlight: new InFlight(),
-      sessions: keepsSessions
-        ? new Sessions(options.sessionStore ?? new MemorySessions())
-        : undefined,
-    };
+    const sessions = keepsSessions
+      ? new Sessions(options.sessionStore ?? new MemorySessions())
+      : undefined;
+    const { answerer, hub } = assemble(server, this.#adapters, {
+      sessions,
+      hub: options.eventHub,
+      closing: this.#closing.signal,
+    });
+    this.#answerer = answerer;
+    this.#hub = hub;
     this.#options = options;
     this.#maxDepth = options.maxDepth ?? 64;
-    this.#methods = keepsSessions ? "POST, DELETE" : "POST";
-    const { view } = this.#adapters.newest;
-    this.#paramHeaders = (tool) => server.registry.tool(tool, view)?.paramHeaders ?? [];
+    this.#methods = keepsSessions ? "POST, GET, DELETE" : "POST";
+  }
+
+  close(): void {
+    this.#closing.abort();
   }
 
   handle(request: HttpRequest): Awaitable<HttpReply> {
@@ -130,8 +139,9 @@ class HttpEndpoint {
     switch (request.method) {
       case "POST":
         return this.#post(request);
+      case "GET":
       case "DELETE":
-        return this.#delete(request);
+        return this.#useSession(request, request.method);
       case "OPTIONS":
         return preflight(request, this.#methods) ?? this.#methodNotAllowed(request.method);
       default:
@@ -142,16 +152,17 @@ class HttpEndpoint {
   #post(request: HttpRequest): Awaitable<HttpReply> {
     const refused = this.#guard.checkPost(request);
     if (refused !== undefined) return this.#refuse(refused);
-    return after(request.body(this.#guard.maxBodyBytes), (body) => {
-      if (body === "too-large") return this.#refuse(this.#guard.tooLarge());
-      return after(this.#answer(body, request), (found) => toReply(found, request));
-    });
+    return after(request.body(this.#guard.maxBodyBytes), (body) =>
+      body === "too-large" ? this.#refuse(this.#guard.tooLarge()) : this.#read(body, request),
+    );
   }
 
-  #answer(body: Uint8Array, request: HttpRequest): Awaitable<Answer> {
+  #read(body: Uint8Array, request: HttpRequest): Awaitable<HttpReply> {
     const preamble = readPreamble(body, request.headers, queryOf(request.target));
     const stated = decideStated(preamble, this.#adapters);
-    if (stated?.kind === "failure") return refuse(stated, readId(preamble), this.#adapters.newest);
+    if (stated?.kind === "failure") {
+      return toReply(refuse(stated, readId(preamble), this.#adapters.newest), request);
+    }
     const { sessions } = this.#answerer;
     const id = stated?.adapter.era === "modern" ? undefined : request.headers(sessionHeader);
     if (id === undefined || sessions === undefined) {
@@ -167,27 +178,40 @@ class HttpEndpoint {
     request: HttpRequest,
     stated: Selection | undefined,
     session: SessionRecord | "unknown" | undefined,
-  ): Awaitable<Answer> {
+  ): Awaitable<HttpReply> {
     const live = session === "unknown" ? undefined : session;
     const selection = stated ?? decideUnstated(preamble, this.#adapters, live?.revision);
     this.#options.onSelection?.(selection, preamble.method);
     const { adapter } = selection;
-    if (selection.reason === "unparseable") {
+    const refused = this.#findFault(preamble, selection, session === "unknown");
+    if (refused !== undefined) return toReply(refused, request);
+    const kept = adapter.era === "handshake" ? live : undefined;
+    const outlet = new CallOutlet(request, adapter, kept, this.#hub);
+    const answered = this.#run(preamble, {
+      adapter,
+      binding: this.#binder.bind(preamble, selection, true),
+      session: kept,
+      caller: kept?.id,
+      onDisconnect: (callback) => request.onDisconnect(callback),
+      outlet: outlet.factory,
+    });
+    return outlet.reply(answered);
+  }
+
+  #findFault(
+    preamble: Preamble,
+    { adapter, reason }: Selection,
+    sessionUnknown: boolean,
+  ): Answer | undefined {
+    if (reason === "unparseable") {
       return refuse(failure("parse-error", "the body is not JSON in UTF-8"), undefined, adapter);
     }
-    if (session === "unknown" && adapter.era === "handshake") {
+    if (sessionUnknown && adapter.era === "handshake") {
       return refuse(unknownSession, readId(preamble), adapter);
     }
     const fault = findFault(preamble.text ?? "", this.#maxDepth);
-    if (fault !== undefined) {
-      return refuse(failure("invalid-request", fault.message), undefined, adapter);
-    }
-    return this.#run(preamble, {
-      adapter,
-      binding: this.#bind(preamble, selection),
-      session: adapter.era === "handshake" ? live : undefined,
-      onDisconnect: (callback) => request.onDisconnect(callback),
-    });
+    if (fault === undefined) return undefined;
+    return refuse(failure("invalid-request", fault.message), undefined, adapter);
   }
 
   #run(preamble: Preamble, place: Place): Awaitable<Answer> {
@@ -209,35 +233,56 @@ class HttpEndpoint {
     return answer(readMessage(preamble.json), place, this.#answerer);
   }
 
-  #bind(preamble: Preamble, selection: Selection): Binding {
-    return {
-      served: this.#adapters,
-      pinned: selection.reason === "pin" ? selection.revision : undefined,
-      http: { version: preamble.header, headers: preamble.headers },
-      paramHeaders: this.#paramHeaders,
-    };
-  }
-
-  #delete(request: HttpRequest): Awaitable<HttpReply> {
+  /** GET opens the notification stream of a live session, DELETE ends the session. */
+  #useSession(request: HttpRequest, method: "GET" | "DELETE"): Awaitable<HttpReply> {
     const { sessions } = this.#answerer;
-    if (sessions === undefined) return this.#methodNotAllowed(request.method);
+    if (sessions === undefined) return this.#methodNotAllowed(method);
     const preamble = readPreamble(new Uint8Array(), request.headers, queryOf(request.target));
     const stated = decideVersion(preamble, this.#adapters);
     if (stated?.kind === "failure") return this.#refuse(stated);
-    if (stated?.adapter.era === "modern") return this.#methodNotAllowed(request.method);
-    const adapter = stated?.adapter ?? this.#adapters.newest;
+    if (stated?.adapter.era === "modern") return this.#methodNotAllowed(method);
     const id = request.headers(sessionHeader)?.trim();
+    const adapter = stated?.adapter ?? this.#adapters.newest;
     if (id === undefined) {
-      const why = "DELETE ends a session; name it in Mcp-Session-Id";
-      return this.#refuse(failure("missing-session", why), adapter);
+      return this.#refuse(failure("missing-session", `${method} needs Mcp-Session-Id`), adapter);
     }
-    return after(sessions.end(id), (ended) =>
-      ended ? emptyReply(204) : this.#refuse(unknownSession, adapter),
+    return after(sessions.find(id), (session) => {
+      if (session === undefined) return this.#refuse(unknownSession, adapter);
+      if (method === "DELETE") return this.#end(session.id, sessions);
+      const speaks = stated?.adapter ?? this.#adapters.find(session.revision) ?? adapter;
+      return this.#openStream(request, session, sessions, speaks);
+    });
+  }
+
+  #end(id: string, sessions: Sessions): Awaitable<HttpReply> {
+    return after(sessions.end(id), () =>
+      after(endSessionStreams(this.#hub, id), () => emptyReply(204)),
     );
   }
 
+  async #openStream(
+    request: HttpRequest,
+    session: SessionRecord,
+    sessions: Sessions,
+    adapter: Adapter,
+  ): Promise<HttpReply> {
+    if (!takesStream(request)) return this.#methodNotAllowed("GET without an event stream");
+    const stream = await openSessionStream({
+      hub: this.#hub,
+      feed: this.#answerer.feed,
+      sessions,
+      session,
+      adapter,
+      lastEventId: request.headers("last-event-id"),
+      closing: this.#closing.signal,
+    });
+    if (stream !== undefined) return streamReply(stream);
+    const why = "Last-Event-ID names no event that can be gone on from; open the stream without it";
+    return this.#refuse(failure("invalid-request", why), adapter);
+  }
+
   #methodNotAllowed(method: string): HttpReply {
-    const why = `${method.slice(0, 20)} is not served here; POST JSON-RPC messages to this URL`;
+    const why = `${method.slice(0, 40)} is not served here; POST JSON-RPC messages to this URL`;
     const reply = this.#refuse(failure("method-not-allowed", why));
     return { ...reply, headers: { ...reply.headers, allow: this.#methods } };
   }
@@ -252,25 +297,6 @@ const unknownSession: Failure = failure(
   "unknown-session",
   "this session is unknown or has ended; send initialize without Mcp-Session-Id to open one",
 );
-
-function encodersOf(server: Server, adapters: AdapterSet): Answerer["encoders"] {
-  const described = {
-    info: server.info,
-    instructions: server.instructions,
-    registry: server.registry,
-    lists: server.cache.lists,
-    supported: adapters.supported,
-  };
-  return new Map(adapters.adapters.map((adapter) => [adapter, adapter.encoder(described)]));
-}
-
-function toReply({ status, text, sessionId }: Answer, request: HttpRequest): HttpReply {
-  if (text === undefined) return emptyReply(status);
-  const headers = sessionId === undefined ? undefined : { [sessionHeader]: sessionId };
-  const reply = jsonReply(status, text, headers);
-  const streamed = status === 200 && acceptable(request.headers("accept")) === "event-stream";
-  return streamed ? asEventStream(reply) : reply;
-}
 
 function pathOf(target: string): string {
   const end = target.indexOf("?");

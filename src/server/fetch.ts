@@ -1,6 +1,7 @@
 /** The bridge for the Fetch standard: `Request` in, `Response` out. */
 
 import type { Awaitable } from "../util/awaitable.ts";
+import { type EventStream, maxQueuedBytes } from "./event-stream.ts";
 import type { HttpReply, HttpRequest } from "./http.ts";
 
 interface Handler {
@@ -9,7 +10,28 @@ interface Handler {
 
 export async function serveFetch(endpoint: Handler, request: Request): Promise<Response> {
   const reply = await endpoint.handle(toHttpRequest(request));
-  return new Response(reply.body ?? null, { status: reply.status, headers: { ...reply.headers } });
+  const body = reply.stream === undefined ? (reply.body ?? null) : pour(reply.stream, request);
+  return new Response(body, { status: reply.status, headers: { ...reply.headers } });
+}
+
+function pour(stream: EventStream, request: Request): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  request.signal.addEventListener("abort", () => stream.disconnect(), { once: true });
+  return new ReadableStream<Uint8Array>(
+    {
+      start: (controller) =>
+        stream.attach({
+          write: (text) => {
+            controller.enqueue(encoder.encode(text));
+            return maxQueuedBytes - (controller.desiredSize ?? 0);
+          },
+          end: () => controller.close(),
+          destroy: () => controller.error(new Error("the reader of the stream fell behind")),
+        }),
+      cancel: () => stream.disconnect(),
+    },
+    { highWaterMark: maxQueuedBytes, size: (chunk) => chunk?.byteLength ?? 0 },
+  );
 }
 
 function toHttpRequest(request: Request): HttpRequest {

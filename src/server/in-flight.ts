@@ -32,6 +32,11 @@ export class InFlight {
     }
   }
 
+  /** For the end of a connection. */
+  cancelAll(reason: string): void {
+    for (const ex of this.#running.values()) ex.cancel(reason);
+  }
+
   /**
    * Cancels what `notifications/cancelled` names, if it is this session's. What is
    * unknown, finished or malformed is ignored: the notice may simply be late

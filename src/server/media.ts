@@ -21,6 +21,17 @@ export function acceptable(accept: string | undefined): Acceptable {
   return ranges.some((range) => streamRanges.includes(range)) ? "event-stream" : "neither";
 }
 
+/** Whether a caller can take an answer that goes on. One that says nothing may not expect it. */
+export function admitsStream(accept: string | undefined): boolean {
+  if (accept === "application/json, text/event-stream") return true;
+  if (accept === undefined) return false;
+  return accept
+    .split(",")
+    .filter((range) => !isRefused(range))
+    .map(typeOf)
+    .some((range) => streamRanges.includes(range) || range === "*/*");
+}
+
 const jsonRanges: readonly string[] = ["application/json", "application/*", "*/*"];
 const streamRanges: readonly string[] = ["text/event-stream", "text/*"];
 

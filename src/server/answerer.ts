@@ -1,0 +1,94 @@
+/** What an endpoint or a channel answers with, put together once. */
+import type { ToolEntry } from "../core/entries.ts";
+import type { Server } from "../core/server.ts";
+import type { Adapter, Binding, Encoder } from "../revisions/adapter.ts";
+import type { AdapterSet } from "../revisions/adapter-set.ts";
+import { allRevisions } from "../revisions/index.ts";
+import type { Preamble } from "../revisions/preamble.ts";
+import type { Selection } from "../revisions/selection.ts";
+import type { EventHub } from "../stores/event-hub.ts";
+import { MemoryHub } from "../stores/memory-hub.ts";
+import type { Answerer } from "./answer.ts";
+import { ChangeFeed } from "./changes.ts";
+import { InFlight } from "./in-flight.ts";
+import { PendingQuestions } from "./pending.ts";
+import type { Sessions } from "./sessions.ts";
+
+export interface AnswererOptions {
+  readonly sessions: Sessions | undefined;
+  /** Where events are kept; undefined for the memory of this process. */
+  readonly hub: EventHub | undefined;
+  readonly closing: AbortSignal;
+}
+
+export interface Assembled {
+  readonly answerer: Answerer;
+  readonly hub: EventHub;
+}
+
+export function assemble(
+  server: Server,
+  adapters: AdapterSet,
+  { sessions, hub, closing }: AnswererOptions,
+): Assembled {
+  const events = hub ?? new MemoryHub();
+  const answerer: Answerer = {
+    service: server,
+    encoders: encodersOf(server, adapters, sessions !== undefined),
+    inFlight: new InFlight(),
+    // Only a hub that is shared can bring an answer from elsewhere.
+    pending: new PendingQuestions(hub),
+    feed: new ChangeFeed(server, events),
+    sessions,
+    closing,
+  };
+  closing.addEventListener("abort", () => answerer.feed.close(), { once: true });
+  return { answerer, hub: events };
+}
+
+export function toAdapterSet(revisions: AdapterSet | readonly string[] | undefined): AdapterSet {
+  if (revisions === undefined) return allRevisions;
+  return "adapters" in revisions ? revisions : allRevisions.narrow(revisions);
+}
+
+function encodersOf(
+  server: Server,
+  adapters: AdapterSet,
+  tellsSessions: boolean,
+): ReadonlyMap<Adapter, Encoder> {
+  const described = {
+    info: server.info,
+    instructions: server.instructions,
+    registry: server.registry,
+    lists: server.cache.lists,
+    supported: adapters.supported,
+    tellsSessions,
+  };
+  return new Map(adapters.adapters.map((adapter) => [adapter, adapter.encoder(described)]));
+}
+
+/** Binds messages to what an endpoint serves. */
+export class Binder {
+  readonly #adapters: AdapterSet;
+  readonly #tool: (name: string) => ToolEntry | undefined;
+  readonly #paramHeaders: Binding["paramHeaders"];
+  readonly #asks: Binding["asks"];
+
+  constructor(server: Server, adapters: AdapterSet) {
+    const { view } = adapters.newest;
+    this.#adapters = adapters;
+    this.#tool = (name) => server.registry.tool(name, view);
+    this.#paramHeaders = (name) => this.#tool(name)?.paramHeaders ?? [];
+    this.#asks = (name) => this.#tool(name)?.asks ?? false;
+  }
+
+  bind(preamble: Preamble, selection: Selection, overHttp: boolean): Binding {
+    return {
+      served: this.#adapters,
+      pinned: selection.reason === "pin" ? selection.revision : undefined,
+      http: overHttp ? { version: preamble.header, headers: preamble.headers } : undefined,
+      paramHeaders: this.#paramHeaders,
+      asks: this.#asks,
+    };
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * One long-lived duplex of messages: stdio, a pair in memory, a socket. There is no header
+ * and no URL, so each message is read by what it states itself, and what a session is to
+ * HTTP is here the connection.
+ */
+import { failure } from "../core/outcome.ts";
+import type { Server } from "../core/server.ts";
+import { readMessage } from "../jsonrpc/message.ts";
+import { findFault } from "../jsonrpc/scan.ts";
+import type { Adapter } from "../revisions/adapter.ts";
+import type { AdapterSet } from "../revisions/adapter-set.ts";
+import { type Preamble, readPreamble } from "../revisions/preamble.ts";
+import { decideStated, decideUnstated, type Selection } from "../revisions/selection.ts";
+import { MemorySessions } from "../stores/memory.ts";
+import type { SessionRecord } from "../stores/session-store.ts";
+import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
+import { type Answer, type Answerer, answer, type Place, refuse } from "./answer.ts";
+import { assemble, Binder, toAdapterSet } from "./answerer.ts";
+import { answerBatch } from "./batch.ts";
+import { matches } from "./changes.ts";
+import type { Outlet } from "./outlet.ts";
+import { Sessions } from "./sessions.ts";
+
+export interface ChannelOptions {
+  /** The revisions served: dates, or a set with adapters of your own. @default all five */
+  readonly revisions?: AdapterSet | readonly string[] | undefined;
+  /** Whether arrays of messages are served where the revision has them. @default true */
+  readonly batch?: boolean | undefined;
+  /** Levels of nesting in a message at most; deeper is refused. @default 64 */
+  readonly maxDepth?: number | undefined;
+  /** Hears which revision each message was taken to be written in, and why. */
+  readonly onSelection?: ((selection: Selection, method: string | undefined) => void) | undefined;
+}
+
+const lists = ["tools", "resources", "prompts"] as const;
+
+/** Serves one peer. What it sends goes through `send`, a message at a time, as JSON. */
+export class Channel {
+  readonly #adapters: AdapterSet;
+  readonly #answerer: Answerer;
+  readonly #binder: Binder;
+  readonly #sessions: Sessions;
+  readonly #closing: AbortController = new AbortController();
+  readonly #options: ChannelOptions;
+  readonly #send: (text: string) => void;
+  readonly #outlet: Outlet;
+  readonly #caller: string = crypto.randomUUID();
+  readonly #working: Set<Promise<unknown>> = new Set();
+  /** The session that the last handshake opened. */
+  #sessionId: string | undefined;
+
+  constructor(server: Server, send: (text: string) => void, options: ChannelOptions = {}) {
+    this.#options = options;
+    this.#send = send;
+    this.#adapters = toAdapterSet(options.revisions);
+    this.#binder = new Binder(server, this.#adapters);
+    // A connection lasts as long as it lasts, and so does its session.
+    this.#sessions = new Sessions(new MemorySessions({ ttlMs: Number.POSITIVE_INFINITY, max: 1 }));
+    this.#answerer = assemble(server, this.#adapters, {
+      sessions: this.#sessions,
+      hub: undefined,
+      closing: this.#closing.signal,
+    }).answerer;
+    this.#outlet = { send: (message) => send(JSON.stringify(message)), detach: undefined };
+  }
+
+  /** Takes one message as bytes. Its answer is sent when it is there; nothing here throws. */
+  receive(bytes: Uint8Array): void {
+    try {
+      const answered = this.#read(readPreamble(bytes));
+      if (isPromise(answered)) this.#follow(answered);
+      else this.#reply(answered);
+    } catch (cause) {
+      this.#broken(cause);
+    }
+  }
+
+  /** Answers for a message that could not be taken at all. */
+  refuseUnread(message: string): void {
+    this.#reply(refuse(failure("parse-error", message), undefined, this.#adapters.newest));
+  }
+
+  /** Cancels what is running, ends what listens, and waits for what is left to say so. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#answerer.inFlight.cancelAll("the connection closed");
+    await Promise.allSettled([...this.#working]);
+  }
+
+  /** Waits until every message that was taken is answered. */
+  async settled(): Promise<void> {
+    while (this.#working.size > 0) await Promise.allSettled([...this.#working]);
+  }
+
+  #follow(answered: Promise<Answer>): void {
+    const working = answered
+      .then((found) => this.#reply(found))
+      .catch((cause: unknown) => this.#broken(cause))
+      .finally(() => this.#working.delete(working));
+    this.#working.add(working);
+  }
+
+  #broken(cause: unknown): void {
+    this.#answerer.service.log({ level: "error", message: "a message could not be served", cause });
+  }
+
+  #reply({ text, sessionId }: Answer): void {
+    if (text !== undefined) this.#send(text);
+    if (sessionId !== undefined) this.#openSession(sessionId);
+  }
+
+  #read(preamble: Preamble): Awaitable<Answer> {
+    const stated = decideStated(preamble, this.#adapters);
+    if (stated?.kind === "failure") {
+      const message = readMessage(preamble.json);
+      return refuse(
+        stated,
+        message.kind === "request" ? message.id : undefined,
+        this.#adapters.newest,
+      );
+    }
+    const id = this.#sessionId;
+    return after(id === undefined ? undefined : this.#sessions.find(id), (session) => {
+      const selection = stated ?? decideUnstated(preamble, this.#adapters, session?.revision);
+      this.#options.onSelection?.(selection, preamble.method);
+      return this.#answer(preamble, selection, session);
+    });
+  }
+
+  #answer(
+    preamble: Preamble,
+    selection: Selection,
+    session: SessionRecord | undefined,
+  ): Awaitable<Answer> {
+    const { adapter, reason } = selection;
+    if (reason === "unparseable") {
+      return refuse(failure("parse-error", "the line is not JSON in UTF-8"), undefined, adapter);
+    }
+    const fault = findFault(preamble.text ?? "", this.#options.maxDepth ?? 64);
+    if (fault !== undefined) {
+      return refuse(failure("invalid-request", fault.message), undefined, adapter);
+    }
+    const place: Place = {
+      adapter,
+      binding: this.#binder.bind(preamble, selection, false),
+      session: adapter.era === "handshake" ? session : undefined,
+      caller: this.#caller,
+      onDisconnect: undefined,
+      outlet: () => this.#outlet,
+    };
+    if (!Array.isArray(preamble.json)) {
+      return answer(readMessage(preamble.json), place, this.#answerer);
+    }
+    if (adapter.arrays === "batch" && this.#options.batch !== false) {
+      return answerBatch(preamble.json, place, this.#answerer);
+    }
+    return refuse(failure("invalid-request", "send one message at a time"), undefined, adapter);
+  }
+
+  /** From the handshake on, its peer hears of changes without having to ask. */
+  #openSession(id: string): void {
+    const first = this.#sessionId === undefined;
+    this.#sessionId = id;
+    if (first) this.#answerer.service.changes.listen((change) => void this.#tell(change));
+  }
+
+  async #tell(change: Parameters<Adapter["notify"]>[0] & Parameters<typeof matches>[1]) {
+    const id = this.#sessionId;
+    const session = id === undefined ? undefined : await this.#sessions.find(id);
+    if (session === undefined || this.#closing.signal.aborted) return;
+    const adapter = this.#adapters.find(session.revision);
+    if (adapter === undefined || !matches({ lists, uris: session.subscriptions }, change)) return;
+    this.#outlet.send(adapter.notify(change));
+  }
+}
