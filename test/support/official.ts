@@ -13,8 +13,7 @@ import { isObject } from "./schemas.ts";
 import { checkReply, checkServerMessage, type RequestOutline, type Revision } from "./wire.ts";
 
 /** What crossed the wire once: an HTTP request and the messages of its response so far. */
-export interface Crossing {
-  readonly http: string;
+interface Crossing {
   readonly request: RequestOutline;
   readonly type: string | null;
   readonly status: number;
@@ -48,9 +47,7 @@ export interface Official {
   close(): Promise<void>;
 }
 
-export type CompletionRef =
-  | { type: "ref/prompt"; name: string }
-  | { type: "ref/resource"; uri: string };
+type CompletionRef = { type: "ref/prompt"; name: string } | { type: "ref/resource"; uri: string };
 
 export const clientInfo = { name: "official-client", version: "1.0.0" };
 
@@ -76,7 +73,6 @@ export class Recorder {
     const messages: unknown[] = [];
     const http = sent.method ?? "GET";
     this.crossings.push({
-      http,
       request: outline(http, sent.body),
       type: response.headers.get("content-type"),
       status: response.status,
