@@ -18,6 +18,8 @@ export interface RawSend {
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
+  /** Aborts when the caller goes away; over fetch only. */
+  readonly signal?: AbortSignal;
 }
 
 export interface RawReply {
@@ -45,10 +47,15 @@ export function openLine(
 function overFetch(server: Server, options: EndpointOptions): Line {
   const endpoint = createEndpoint(server, options);
   return {
-    send: async ({ method = "POST", query = "", headers = {}, body }) => {
+    send: async ({ method = "POST", query = "", headers = {}, body, signal }) => {
       const url = `http://localhost/mcp${query}`;
       const response = await endpoint.fetch(
-        new Request(url, { method, headers: { ...headers }, ...(body !== undefined && { body }) }),
+        new Request(url, {
+          method,
+          headers: { ...headers },
+          ...(body !== undefined && { body }),
+          ...(signal && { signal }),
+        }),
       );
       return {
         status: response.status,
@@ -153,6 +160,11 @@ export class Peer {
     const reply = parse(raw);
     assertReply(this.revision, message, reply);
     return { status: raw.status, message: reply };
+  }
+
+  /** The id of the last request. */
+  get lastId(): number {
+    return this.#id;
   }
 
   /** The result of a request that must succeed. */
