@@ -3,7 +3,8 @@ import type { JsonObject } from "../util/json.ts";
 import type { ClientCapabilities, Implementation } from "./model.ts";
 import type { ListName } from "./registry.ts";
 
-interface CallBase {
+export interface Call {
+  readonly operation: Operation;
   /** Who the caller says it is; undefined where it did not say, or said it to the session. */
   readonly client: Implementation | undefined;
   readonly capabilities: ClientCapabilities | undefined;
@@ -12,20 +13,20 @@ interface CallBase {
 }
 
 export type Operation =
-  | { readonly operation: "initialize" }
-  | { readonly operation: "discover" }
-  | { readonly operation: "ping" }
-  | { readonly operation: "set-log-level"; readonly level: LogLevel }
-  | { readonly operation: "list"; readonly list: ListName; readonly cursor: string | undefined }
-  | { readonly operation: "call-tool"; readonly target: string; readonly arguments: JsonObject }
-  | { readonly operation: "read-resource"; readonly target: string }
+  | { readonly kind: "initialize" }
+  | { readonly kind: "discover" }
+  | { readonly kind: "ping" }
+  | { readonly kind: "set-log-level"; readonly level: LogLevel }
+  | { readonly kind: "list"; readonly list: ListName; readonly cursor: string | undefined }
+  | { readonly kind: "call-tool"; readonly target: string; readonly arguments: JsonObject }
+  | { readonly kind: "read-resource"; readonly target: string }
   | {
-      readonly operation: "get-prompt";
+      readonly kind: "get-prompt";
       readonly target: string;
       readonly arguments: Readonly<Record<string, string>>;
     }
   | {
-      readonly operation: "complete";
+      readonly kind: "complete";
       readonly of: "prompt" | "template";
       /** The prompt's name, or the template as it was declared. */
       readonly target: string;
@@ -33,8 +34,6 @@ export type Operation =
       readonly value: string;
       readonly others: Readonly<Record<string, string>>;
     };
-
-export type Call = CallBase & Operation;
 
 /** RFC 5424 severities, least severe first. */
 export const logLevels = [

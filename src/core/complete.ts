@@ -1,6 +1,6 @@
 /** Suggestions for an argument of a prompt or of a resource template. */
 import { type Awaitable, after } from "../util/awaitable.ts";
-import type { Call, Operation } from "./call.ts";
+import type { Operation } from "./call.ts";
 import { shorten } from "./call-tool.ts";
 import type { Run } from "./dispatch.ts";
 import { type CompletionValue, failure, type Outcome } from "./outcome.ts";
@@ -8,28 +8,28 @@ import { type CompletionValue, failure, type Outcome } from "./outcome.ts";
 /** The protocol's own cap on one answer (server/utilities/completion, every revision). */
 const maxValues = 100;
 
-type CompleteCall = Call & Extract<Operation, { operation: "complete" }>;
+type Complete = Extract<Operation, { kind: "complete" }>;
 
 const nothing: CompletionValue = { kind: "completion", values: [], total: 0, hasMore: false };
 
-export function complete(call: CompleteCall, run: Run): Awaitable<Outcome> {
+export function complete(asked: Complete, run: Run): Awaitable<Outcome> {
   const { registry } = run.service;
   const entry =
-    call.of === "prompt"
-      ? registry.prompt(call.target, run.view)
-      : registry.template(call.target, run.view);
+    asked.of === "prompt"
+      ? registry.prompt(asked.target, run.view)
+      : registry.template(asked.target, run.view);
   if (entry === undefined) {
     // A reference may be the URI of a plain resource too, which has nothing to complete.
-    if (call.of === "template" && registry.resource(call.target, run.view)) return nothing;
-    return failure("invalid-params", `Unknown ${call.of}: ${shorten(call.target)}`);
+    if (asked.of === "template" && registry.resource(asked.target, run.view)) return nothing;
+    return failure("invalid-params", `Unknown ${asked.of}: ${shorten(asked.target)}`);
   }
-  const completer = entry.completers.get(call.argument);
+  const completer = entry.completers.get(asked.argument);
   if (completer === undefined) return nothing;
   if (typeof completer !== "function") {
-    const typed = call.value.toLowerCase();
+    const typed = asked.value.toLowerCase();
     return cap(completer.filter((value) => value.toLowerCase().startsWith(typed)));
   }
-  return after(completer(call.value, { arguments: call.others }, run.ex), (found) =>
+  return after(completer(asked.value, { arguments: asked.others }, run.ex), (found) =>
     isList(found) ? cap(found) : cap(found.values, found),
   );
 }

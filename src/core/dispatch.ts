@@ -1,6 +1,6 @@
 /** From an operation to its outcome, in no revision's terms. */
 import { type Awaitable, isPromise } from "../util/awaitable.ts";
-import type { Call } from "./call.ts";
+import type { Call, Operation } from "./call.ts";
 import { callTool } from "./call-tool.ts";
 import { complete } from "./complete.ts";
 import type { Exchange } from "./exchange.ts";
@@ -27,25 +27,22 @@ export interface Run {
 /** Never throws and never rejects: what a handler throws becomes an outcome and a log entry. */
 export function dispatch(call: Call, run: Run): Awaitable<Outcome> {
   try {
-    const outcome = perform(call, run);
+    const outcome = perform(call.operation, run);
     return isPromise(outcome) ? outcome.catch((cause) => broken(call, cause, run)) : outcome;
   } catch (cause) {
     return broken(call, cause, run);
   }
 }
 
-function perform(call: Call, run: Run): Awaitable<Outcome> {
-  if (!isOffered(call, run.service.registry)) {
-    return failure(
-      "method-not-found",
-      `this server has nothing that ${call.operation} could ask for`,
-    );
+function perform(asked: Operation, run: Run): Awaitable<Outcome> {
+  if (!isOffered(asked, run.service.registry)) {
+    return failure("method-not-found", `this server has nothing that ${asked.kind} could ask for`);
   }
-  switch (call.operation) {
+  switch (asked.kind) {
     case "call-tool":
-      return callTool(call.target, call.arguments, run);
+      return callTool(asked.target, asked.arguments, run);
     case "list": {
-      const page = run.service.registry.page(call.list, call.cursor, run.view);
+      const page = run.service.registry.page(asked.list, asked.cursor, run.view);
       return page === undefined
         ? failure(
             "invalid-params",
@@ -54,11 +51,11 @@ function perform(call: Call, run: Run): Awaitable<Outcome> {
         : { kind: "page", page };
     }
     case "read-resource":
-      return readResource(call.target, run);
+      return readResource(asked.target, run);
     case "get-prompt":
-      return getPrompt(call.target, call.arguments, run);
+      return getPrompt(asked.target, asked.arguments, run);
     case "complete":
-      return complete(call, run);
+      return complete(asked, run);
     case "initialize":
     case "discover":
       return description;
@@ -69,8 +66,8 @@ function perform(call: Call, run: Run): Awaitable<Outcome> {
 }
 
 /** A capability that is not announced is not served either. */
-function isOffered(call: Call, registry: Registry): boolean {
-  switch (call.operation) {
+function isOffered(asked: Operation, registry: Registry): boolean {
+  switch (asked.kind) {
     case "call-tool":
       return registry.has("tools");
     case "get-prompt":
@@ -80,7 +77,7 @@ function isOffered(call: Call, registry: Registry): boolean {
     case "complete":
       return registry.completes;
     case "list":
-      if (call.list === "tools" || call.list === "prompts") return registry.has(call.list);
+      if (asked.list === "tools" || asked.list === "prompts") return registry.has(asked.list);
       return registry.has("resources") || registry.has("templates");
     case "initialize":
     case "discover":
@@ -90,12 +87,12 @@ function isOffered(call: Call, registry: Registry): boolean {
   }
 }
 
-function broken(call: Call, cause: unknown, { service }: Run): Outcome {
+function broken({ operation }: Call, cause: unknown, { service }: Run): Outcome {
   service.log({
     level: "error",
-    message: `${call.operation} failed`,
+    message: `${operation.kind} failed`,
     cause,
-    details: "target" in call ? { target: call.target } : undefined,
+    details: "target" in operation ? { target: operation.target } : undefined,
   });
   return failure("internal", "the server failed to carry this out; its log says why");
 }

@@ -65,7 +65,8 @@ export class Exchange {
 
   /** What the call names: a tool, a prompt, or the URI of a resource. */
   get target(): string {
-    return "target" in this.#call ? this.#call.target : "";
+    const { operation } = this.#call;
+    return "target" in operation ? operation.target : "";
   }
 
   /**

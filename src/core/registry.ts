@@ -18,8 +18,6 @@ export interface Page {
   readonly list: ListName;
   readonly entries: readonly Entry[];
   readonly nextCursor: string | undefined;
-  /** Where an adapter keeps the bytes of this page, so that they are made once. */
-  encoded: string | undefined;
 }
 
 interface Listing {
@@ -151,7 +149,6 @@ export class Registry {
       entries: listing.entries.slice(start, end),
       nextCursor:
         last === undefined || end >= listing.entries.length ? undefined : writeCursor(list, last),
-      encoded: undefined,
     };
     // Made-up cursors may point anywhere; only the pages of a walk from the start are kept.
     if (start % this.#pageSize === 0) listing.pages.set(start, page);

@@ -57,10 +57,9 @@ function readBody(incoming: Incoming, maxBytes: number): Promise<Uint8Array | "t
       resolve(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
     };
     incoming.on("data", onData);
-    incoming.once("end", onEnd);
+    incoming.on("end", onEnd);
     // A body that breaks off is no message; the caller is gone and its reply goes nowhere.
-    incoming.once("error", () => resolve(new Uint8Array()));
-    incoming.once("close", () => resolve(new Uint8Array()));
+    incoming.on("close", onEnd);
   });
 }
 

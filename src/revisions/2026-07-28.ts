@@ -21,6 +21,7 @@ import {
   completionMembers,
   contentsMembers,
   messagesMembers,
+  PageTexts,
   pageMembers,
   toCapabilities,
   toolMembers,
@@ -52,7 +53,7 @@ const shape: Shape = {
 };
 
 const methods: ReadonlyMap<string, ReadParams> = new Map<string, ReadParams>([
-  ["server/discover", () => ({ operation: "discover" })],
+  ["server/discover", () => ({ kind: "discover" })],
   ["tools/list", readList("tools")],
   ["tools/call", readCallTool],
   ["resources/list", readList("resources")],
@@ -89,14 +90,14 @@ function decode(request: RpcRequest, binding: Binding): Decoded | Failure {
   const mismatch = checkHeaders(request, params, version, binding);
   if (mismatch !== undefined) return mismatch;
   const operation = read(params);
-  if ("failure" in operation) return operation;
+  if (operation.kind === "failure") return operation;
   const call: Call = {
-    ...operation,
+    operation,
     client: readImplementation(meta[clientInfoKey]),
     capabilities,
     meta,
   };
-  return { call, adapter: adapter2026_07_28, version: revision };
+  return { kind: "decoded", call, settled: undefined };
 }
 
 function unknownMethod(method: string, { served }: Binding): Failure {
@@ -147,15 +148,12 @@ function encoder(described: Described): Encoder {
     [serverInfoKey]: toImplementation(described.info, shape),
   });
   const tail = `,"_meta":${identity}}`;
+  const pages = new PageTexts((page) =>
+    complete(`${pageMembers(page, shape)},${cacheMembers(described.lists)}`, tail),
+  );
   return {
-    encode: (value) => {
-      if (value.kind !== "page") return encodeValue(value, described, tail);
-      value.page.encoded ??= complete(
-        `${pageMembers(value.page, shape)},${cacheMembers(described.lists)}`,
-        tail,
-      );
-      return value.page.encoded;
-    },
+    encode: (value) =>
+      value.kind === "page" ? pages.of(value.page) : encodeValue(value, described, tail),
   };
 }
 

@@ -1,5 +1,6 @@
 /** The params of each method, read into an operation: unknown until looked at here. */
 import { isLogLevel, logLevels, type Operation } from "../core/call.ts";
+import type { Implementation } from "../core/model.ts";
 import { type Failure, failure } from "../core/outcome.ts";
 import type { ListName } from "../core/registry.ts";
 import { describe } from "../jsonrpc/message.ts";
@@ -12,7 +13,7 @@ export function readList(list: ListName): ReadParams {
     const cursor = params["cursor"];
     if (cursor !== undefined && typeof cursor !== "string")
       return wrong("cursor", "a string", cursor);
-    return { operation: "list", list, cursor };
+    return { kind: "list", list, cursor };
   };
 }
 
@@ -22,22 +23,20 @@ export function readCallTool(params: JsonObject): Operation | Failure {
   // Null is how some clients write "none"; anything else that is no object is a mistake.
   const args = params["arguments"] ?? {};
   if (!isObject(args)) return wrong("arguments", "an object", args);
-  return { operation: "call-tool", target, arguments: args };
+  return { kind: "call-tool", target, arguments: args };
 }
 
 export function readResourceUri(params: JsonObject): Operation | Failure {
   const target = params["uri"];
   if (typeof target !== "string") return wrong("uri", "a string", target);
-  return { operation: "read-resource", target };
+  return { kind: "read-resource", target };
 }
 
 export function readGetPrompt(params: JsonObject): Operation | Failure {
   const target = params["name"];
   if (typeof target !== "string") return wrong("name", "a string", target);
   const args = readStrings(params["arguments"], "arguments");
-  return "failure" in args
-    ? args.failure
-    : { operation: "get-prompt", target, arguments: args.strings };
+  return "failed" in args ? args.failed : { kind: "get-prompt", target, arguments: args.strings };
 }
 
 export function readComplete(params: JsonObject): Operation | Failure {
@@ -51,8 +50,8 @@ export function readComplete(params: JsonObject): Operation | Failure {
     isObject(context) ? context["arguments"] : undefined,
     "context.arguments",
   );
-  if ("failure" in others) return others.failure;
-  const asked = { operation: "complete", argument: name, value, others: others.strings } as const;
+  if ("failed" in others) return others.failed;
+  const asked = { kind: "complete", argument: name, value, others: others.strings } as const;
   if (ref["type"] === "ref/prompt") {
     const target = ref["name"];
     return typeof target === "string"
@@ -70,20 +69,20 @@ export function readComplete(params: JsonObject): Operation | Failure {
 
 export function readSetLogLevel(params: JsonObject): Operation | Failure {
   const level = params["level"];
-  if (isLogLevel(level)) return { operation: "set-log-level", level };
+  if (isLogLevel(level)) return { kind: "set-log-level", level };
   return failure("invalid-params", `level must be one of ${logLevels.join(", ")}`);
 }
 
 function readStrings(
   value: unknown,
   where: string,
-): { readonly strings: Readonly<Record<string, string>> } | { readonly failure: Failure } {
+): { readonly strings: Readonly<Record<string, string>> } | { readonly failed: Failure } {
   const strings: Record<string, string> = Object.create(null);
   if (value === undefined || value === null) return { strings };
-  if (!isObject(value)) return { failure: wrong(where, "an object of strings", value) };
+  if (!isObject(value)) return { failed: wrong(where, "an object of strings", value) };
   for (const key of Object.keys(value)) {
     const item = own(value, key);
-    if (typeof item !== "string") return { failure: wrong(`${where}.${key}`, "a string", item) };
+    if (typeof item !== "string") return { failed: wrong(`${where}.${key}`, "a string", item) };
     strings[key] = item;
   }
   return { strings };
@@ -94,9 +93,12 @@ function wrong(where: string, right: string, value: unknown): Failure {
 }
 
 /** Who the caller says it is; what is not shaped like an answer counts as none. */
-export function readImplementation(value: unknown): { name: string; version: string } | undefined {
-  if (!isObject(value)) return undefined;
-  const { name, version } = value;
-  if (typeof name !== "string" || typeof version !== "string") return undefined;
-  return { ...value, name, version };
+export function readImplementation(value: unknown): Implementation | undefined {
+  return isImplementation(value) ? value : undefined;
+}
+
+function isImplementation(value: unknown): value is Implementation {
+  return (
+    isObject(value) && typeof value["name"] === "string" && typeof value["version"] === "string"
+  );
 }

@@ -7,7 +7,7 @@ import { isObject, own } from "../util/json.ts";
 export const versionKey = "io.modelcontextprotocol/protocolVersion";
 export const versionHeader = "mcp-protocol-version";
 export const sessionHeader = "mcp-session-id";
-export const pinParameter = "mcp";
+const pinParameter = "mcp";
 
 /** Finds a header by its name in lower case; repeated ones joined by ", ". */
 export type HeaderLookup = (name: string) => string | undefined;

@@ -5,7 +5,7 @@ import { type Awaitable, isPromise } from "../util/awaitable.ts";
 import { type Answer, type Answerer, answer, type Place, refuse } from "./answer.ts";
 
 /** Messages in one array at most: each is a request of its own to whoever counts requests. */
-export const maxBatch = 50;
+const maxBatch = 50;
 
 export function answerBatch(
   items: readonly unknown[],

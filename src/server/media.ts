@@ -6,9 +6,13 @@ export function isJson(contentType: string | undefined): boolean {
   return contentType !== undefined && typeOf(contentType) === "application/json";
 }
 
+export type Acceptable = "json" | "event-stream" | "neither";
+
 /** What a caller takes: JSON where it can, an event stream where it takes only that. */
-export function acceptable(accept: string | undefined): "json" | "event-stream" | "neither" {
-  if (accept === undefined || accept.trim() === "") return "json";
+export function acceptable(accept: string | undefined): Acceptable {
+  // What nearly every client sends, in the order most of them send it.
+  if (accept === undefined || accept === "application/json, text/event-stream") return "json";
+  if (accept.trim() === "") return "json";
   const ranges = accept
     .split(",")
     .filter((range) => !isRefused(range))

@@ -3,9 +3,7 @@ import type { Call } from "../../src/core/call.ts";
 import { Exchange, type ExchangeContext } from "../../src/core/exchange.ts";
 
 const call: Call = {
-  operation: "call-tool",
-  target: "wait",
-  arguments: {},
+  operation: { kind: "call-tool", target: "wait", arguments: {} },
   client: undefined,
   capabilities: undefined,
   meta: undefined,
@@ -13,7 +11,7 @@ const call: Call = {
 
 function exchange(context: Partial<ExchangeContext> = {}, more: Partial<Call> = {}): Exchange {
   const whole = { session: undefined, onDisconnect: undefined, ...context };
-  return new Exchange({ ...call, ...more } as Call, whole);
+  return new Exchange({ ...call, ...more }, whole);
 }
 
 /** A caller that can go away, and a count of who wants to hear of it. */
@@ -36,7 +34,6 @@ describe("the signal of an exchange", () => {
   it("is one and the same each time, and watches the connection from its first use on", () => {
     const line = connection();
     const ex = exchange({ onDisconnect: line.onDisconnect });
-    expect(ex.cancelled).toBe(false);
     expect(line.listeners).toBe(0);
     const { signal } = ex;
     expect(signal).toBe(ex.signal);
@@ -132,14 +129,10 @@ describe("what an exchange tells of its caller", () => {
 
   it("names what the call is about", () => {
     expect(exchange().target).toBe("wait");
-    expect(exchange({}, { operation: "read-resource", target: "a:b" }).target).toBe("a:b");
-    const list: Call = { ...call, operation: "list", list: "tools", cursor: undefined };
-    const { target } = new Exchange(
-      Object.fromEntries(Object.entries(list).filter(([name]) => name !== "target")) as Call &
-        object,
-      { session: undefined, onDisconnect: undefined },
-    );
-    expect(target).toBe("");
+    const reading = { kind: "read-resource", target: "a:b" } as const;
+    expect(exchange({}, { operation: reading }).target).toBe("a:b");
+    const listing = { kind: "list", list: "tools", cursor: undefined } as const;
+    expect(exchange({}, { operation: listing }).target).toBe("");
   });
 
   it("makes content as the helpers do", () => {
