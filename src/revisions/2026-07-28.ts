@@ -280,10 +280,15 @@ function complete(members: string, tail: string): string {
 }
 
 function withMeta(meta: JsonObject | undefined, tail: string): string {
-  if (meta === undefined || Object.keys(meta).length === 0) return tail;
+  if (meta === undefined) return tail;
+  // Who the server is, is said once.
+  const { [serverInfoKey]: _, ...authors } = meta;
+  // A member may have nothing that JSON has, so emptiness shows in the text alone.
+  const members = JSON.stringify(authors).slice(1, -1);
+  if (members === "") return tail;
   // `,"_meta":{` of the tail, then the author's keys, then the rest of the tail.
   const start = ',"_meta":{'.length;
-  return `${tail.slice(0, start)}${JSON.stringify(meta).slice(1, -1)},${tail.slice(start)}`;
+  return `${tail.slice(0, start)}${members},${tail.slice(start)}`;
 }
 
 function cacheMembers({ ttlMs, scope }: CacheHints): string {
