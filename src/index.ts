@@ -2,6 +2,15 @@
  * Declare tools, resources and prompts once; serve every MCP client in the revision it
  * speaks. This entry runs on any JavaScript runtime; `anyrev/node` adds what Node has.
  */
+
+export type {
+  AnswerContent,
+  FormOptions,
+  RootsOptions,
+  SampleOptions,
+  UrlOptions,
+} from "./core/ask.ts";
+export type { LogLevel } from "./core/call.ts";
 export {
   assistant,
   audio,
@@ -61,6 +70,8 @@ export type {
   ToolAnnotations,
 } from "./core/model.ts";
 export type { Failure, FailureKind } from "./core/outcome.ts";
+export type { Answer, Root, Sample, SampleRequest } from "./core/question.ts";
+export type { StateKeysOptions } from "./core/request-state.ts";
 export type {
   Issue,
   JsonSchema,
@@ -100,9 +111,13 @@ export {
   type Unclear,
 } from "./revisions/preamble.ts";
 export { type Selection, type SelectionReason, select } from "./revisions/selection.ts";
+export { Channel, type ChannelOptions } from "./server/channel.ts";
 export { createEndpoint, type Endpoint, type EndpointOptions } from "./server/endpoint.ts";
+export type { EventStream, Sink } from "./server/event-stream.ts";
 export type { GuardOptions } from "./server/guard.ts";
 export type { HttpReply, HttpRequest } from "./server/http.ts";
+export type { Cursor, EventHub, HubEvent } from "./stores/event-hub.ts";
 export { MemorySessions, type MemorySessionsOptions } from "./stores/memory.ts";
+export { MemoryHub, type MemoryHubOptions } from "./stores/memory-hub.ts";
 export type { SessionRecord, SessionStore } from "./stores/session-store.ts";
 export type { Awaitable } from "./util/awaitable.ts";

@@ -2,3 +2,4 @@
 export * from "../index.ts";
 export { type NodeHandler, toNodeHandler } from "./handler.ts";
 export { type ServeOptions, type Serving, serve } from "./serve.ts";
+export { type StdioOptions, serveStdio } from "./stdio.ts";
