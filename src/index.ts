@@ -116,8 +116,10 @@ export { createEndpoint, type Endpoint, type EndpointOptions } from "./server/en
 export type { EventStream, Sink } from "./server/event-stream.ts";
 export type { GuardOptions } from "./server/guard.ts";
 export type { HttpReply, HttpRequest } from "./server/http.ts";
+export { createLegacySse, type LegacySse, type LegacySseOptions } from "./server/legacy-sse.ts";
 export type { Cursor, EventHub, HubEvent } from "./stores/event-hub.ts";
 export { MemorySessions, type MemorySessionsOptions } from "./stores/memory.ts";
+export { type MemoryChannel, openMemoryChannel } from "./server/memory-channel.ts";
 export { MemoryHub, type MemoryHubOptions } from "./stores/memory-hub.ts";
 export type { SessionRecord, SessionStore } from "./stores/session-store.ts";
 export type { Awaitable } from "./util/awaitable.ts";

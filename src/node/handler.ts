@@ -12,7 +12,7 @@ export type NodeHandler = (incoming: IncomingMessage, outgoing: ServerResponse) 
  * mount it before body parsers; what one of them has read already is taken from
  * `request.body`.
  */
-export function toNodeHandler(endpoint: Endpoint): NodeHandler {
+export function toNodeHandler(endpoint: Pick<Endpoint, "handle">): NodeHandler {
   return (incoming, outgoing) => {
     const replied = after(endpoint.handle(toHttpRequest(incoming, outgoing)), (reply) =>
       writeReply(reply, incoming, outgoing),

@@ -2,8 +2,9 @@
 import { createServer as createHttpServer, type Server as HttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Server } from "../core/server.ts";
-import { createEndpoint, type EndpointOptions } from "../server/endpoint.ts";
+import { createEndpoint, type Endpoint, type EndpointOptions } from "../server/endpoint.ts";
 import { loopbackHosts } from "../server/guard.ts";
+import { createLegacySse, type LegacySse } from "../server/legacy-sse.ts";
 import { toNodeHandler } from "./handler.ts";
 
 export interface ServeOptions extends EndpointOptions {
@@ -13,6 +14,11 @@ export interface ServeOptions extends EndpointOptions {
   readonly host?: string | undefined;
   /** @default "/mcp" */
   readonly path?: string | undefined;
+  /**
+   * Also serves the HTTP+SSE transport of 2024-11-05, at `/sse`, for clients that know
+   * nothing newer. @default false
+   */
+  readonly legacySse?: boolean | undefined;
   /** How long `close` waits for calls in flight, in milliseconds. @default 10000 */
   readonly drainMs?: number | undefined;
   /** Ends serving when it aborts. */
@@ -36,17 +42,20 @@ export interface Serving extends AsyncDisposable {
 export async function serve(server: Server, options: ServeOptions = {}): Promise<Serving> {
   const host = options.host ?? "127.0.0.1";
   const path = options.path ?? "/mcp";
-  const endpoint = createEndpoint(server, {
-    ...options,
-    path,
-    allowedHosts: options.allowedHosts ?? localHosts(host),
-  });
-  const http = createHttpServer(toNodeHandler(endpoint));
+  const allowedHosts = options.allowedHosts ?? localHosts(host);
+  const endpoint = createEndpoint(server, { ...options, path, allowedHosts });
+  const legacy = options.legacySse
+    ? createLegacySse(server, { ...options, path: undefined, allowedHosts })
+    : undefined;
+  const http = createHttpServer(
+    toNodeHandler(legacy === undefined ? endpoint : both(endpoint, legacy)),
+  );
   const { port } = await listen(http, options.port ?? 8080, host);
   const drainMs = options.drainMs ?? 10_000;
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
     endpoint.close();
+    legacy?.close();
     closing ??= drain(http, drainMs);
     return closing;
   };
@@ -56,6 +65,13 @@ export async function serve(server: Server, options: ServeOptions = {}): Promise
     port,
     close,
     [Symbol.asyncDispose]: close,
+  };
+}
+
+function both(endpoint: Endpoint, legacy: LegacySse): Pick<Endpoint, "handle"> {
+  return {
+    handle: (request) =>
+      legacy.serves(request.target) ? legacy.handle(request) : endpoint.handle(request),
   };
 }
 

@@ -1,16 +1,34 @@
 import { describe, expect, it } from "vitest";
 import type { Call } from "../../src/core/call.ts";
 import { Exchange, type ExchangeContext } from "../../src/core/exchange.ts";
+import type { Asking } from "../../src/core/inquiry.ts";
 
 const call: Call = {
   operation: { kind: "call-tool", target: "wait", arguments: {} },
   client: undefined,
   capabilities: undefined,
   meta: undefined,
+  carried: undefined,
+  progressToken: undefined,
+  logLevel: undefined,
+};
+
+const nobody: Asking = {
+  mechanic: () => "never",
+  declared: () => false,
+  push: () => Promise.reject(new Error("there is nobody to ask")),
 };
 
 function exchange(context: Partial<ExchangeContext> = {}, more: Partial<Call> = {}): Exchange {
-  const whole = { session: undefined, onDisconnect: undefined, ...context };
+  const whole: ExchangeContext = {
+    session: undefined,
+    onDisconnect: undefined,
+    asking: nobody,
+    tell: undefined,
+    logLevel: undefined,
+    detach: undefined,
+    ...context,
+  };
   return new Exchange({ ...call, ...more }, whole);
 }
 

@@ -11,6 +11,7 @@ function record(id: string, more: Partial<SessionRecord> = {}): SessionRecord {
     client: { name: "unit", version: "1.0.0" },
     capabilities: { roots: {} },
     logLevel: undefined,
+    subscriptions: [],
     writeVersion: 0,
     ...more,
   };

@@ -1,0 +1,33 @@
+/** A connection without a socket: the same serving as over stdio, in one process. */
+import type { Server } from "../core/server.ts";
+import { Channel, type ChannelOptions } from "./channel.ts";
+
+export interface MemoryChannel extends AsyncDisposable {
+  /** Sends the server one message, or an array of them, as a client would write it. */
+  send(message: unknown): void;
+  /** Cancels what runs, ends what listens, and resolves when the server has nothing left to say. */
+  close(): Promise<void>;
+}
+
+/**
+ * Connects to a server in memory. What it says arrives at `onMessage`, parsed, never within
+ * the call that caused it: as over any wire, one side does not run inside the other.
+ */
+export function openMemoryChannel(
+  server: Server,
+  onMessage: (message: unknown) => void,
+  options: ChannelOptions = {},
+): MemoryChannel {
+  const receive = (text: string): void => queueMicrotask(() => onMessage(JSON.parse(text)));
+  const channel = new Channel(server, receive, options);
+  const encoder = new TextEncoder();
+  const close = (): Promise<void> => channel.close();
+  return {
+    send: (message) => {
+      const bytes = encoder.encode(JSON.stringify(message));
+      queueMicrotask(() => channel.receive(bytes));
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
