@@ -99,7 +99,8 @@ function parse(text: string): { readonly value: unknown } | undefined {
 }
 
 function readPin(query: string): Statement {
-  if (!query.includes(pinParameter)) return undefined;
+  // Most URLs have no pin. A percent sign may spell the name another way.
+  if (!query.includes(pinParameter) && !query.includes("%")) return undefined;
   return agree(new URLSearchParams(query).getAll(pinParameter));
 }
 
