@@ -96,9 +96,9 @@ test("a port that is none and a file that is none are named", { timeout: patienc
   const path = join(folder, "text.sqlite");
   writeFileSync(path, "This is no database, but a text of some length.".repeat(100));
   const noPort = start({ PORT: "eighty" });
-  const noFile = start({ NOTEBOOK_PATH: path });
   expect(await noPort.ended).toBe(1);
   expect(noPort.output()).toContain('PORT is "eighty"');
+  const noFile = start({ NOTEBOOK_PATH: path });
   expect(await noFile.ended).toBe(1);
   expect(noFile.output()).toContain(`Cannot keep notes in ${path}`);
   expect(noFile.output()).toContain("NOTEBOOK_PATH");
