@@ -38,7 +38,12 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The server knows the contract of a store and its default; the other backends are plugged in. */
-const storesOfServer = ["src/stores/session-store.ts", "src/stores/memory.ts"];
+const storesOfServer = [
+  "src/stores/session-store.ts",
+  "src/stores/event-hub.ts",
+  "src/stores/memory.ts",
+  "src/stores/memory-hub.ts",
+];
 
 const onRuntime = ["node", "cli"];
 
