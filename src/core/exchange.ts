@@ -66,6 +66,7 @@ export class Exchange {
   #whenCancelled: (() => void) | undefined;
   #inquiry: Inquiry | undefined;
   #telling: Telling | undefined;
+  #ended = false;
 
   constructor(call: Call, context: ExchangeContext) {
     this.#call = call;
@@ -120,6 +121,7 @@ export class Exchange {
   cancel(reason: unknown): void {
     if (this.#cancelled !== undefined) return;
     this.#cancelled = { reason };
+    this.end();
     this.#controller?.abort(reason);
     this.#whenCancelled?.();
   }
@@ -214,8 +216,9 @@ export class Exchange {
     this.#inquiry = new Inquiry(this.#context.asking, carried, fresh);
   }
 
-  /** Nothing is told after the outcome. */
+  /** Nothing is told after the outcome, nor to a caller that wants none. */
   end(): void {
+    this.#ended = true;
     this.#telling?.end();
   }
 
@@ -226,7 +229,7 @@ export class Exchange {
 
   #teller(): Telling | undefined {
     const { tell, logLevel } = this.#context;
-    if (tell === undefined) return undefined;
+    if (tell === undefined || this.#ended) return undefined;
     this.#telling ??= new Telling({
       token: this.#call.progressToken,
       logLevel: this.#call.logLevel ?? logLevel,

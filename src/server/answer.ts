@@ -38,6 +38,11 @@ export interface Place {
   readonly session: SessionRecord | undefined;
   /** Whose calls a cancel notice may name: a session, or a connection. */
   readonly caller: string | undefined;
+  /**
+   * Whether a cancelled request gets no answer, as it should be; but an HTTP request that
+   * waits for its reply gets one.
+   */
+  readonly cancelsSilently: boolean;
   readonly onDisconnect: ((callback: () => void) => void) | undefined;
   /** Where the call's own messages go, made on first use; undefined where nobody hears them. */
   readonly outlet: (() => Outlet) | undefined;
@@ -59,7 +64,7 @@ export function answer(message: RpcMessage, place: Place, by: Answerer): Awaitab
       return answerRequest(message, place, by);
     case "notification":
       if (message.method === "notifications/cancelled" && place.caller !== undefined) {
-        by.inFlight.cancel(place.caller, message.params);
+        by.inFlight.cancel(place.caller, message.params, place.cancelsSilently);
       }
       return accepted;
     case "reply":

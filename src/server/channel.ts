@@ -48,6 +48,7 @@ export class Channel {
   readonly #working: Set<Promise<unknown>> = new Set();
   /** The session that the last handshake opened. */
   #sessionId: string | undefined;
+  #stopTelling: () => void = () => undefined;
 
   constructor(server: Server, send: (text: string) => void, options: ChannelOptions = {}) {
     this.#options = options;
@@ -80,11 +81,17 @@ export class Channel {
     this.#reply(refuse(failure("parse-error", message), undefined, this.#adapters.newest));
   }
 
-  /** Cancels what is running, ends what listens, and waits for what is left to say so. */
-  async close(): Promise<void> {
-    this.#closing.abort();
+  /** Ends what listens, cancels what is running, and waits for what is left to say so. */
+  close(): Promise<void> {
+    this.hangUp();
     this.#answerer.inFlight.cancelAll("the connection closed");
-    await Promise.allSettled([...this.#working]);
+    return this.settled();
+  }
+
+  /** Takes it that the peer asks nothing more: what listens ends, what is running goes on. */
+  hangUp(): void {
+    this.#closing.abort();
+    this.#stopTelling();
   }
 
   /** Waits until every message that was taken is answered. */
@@ -145,6 +152,7 @@ export class Channel {
       binding: this.#binder.bind(preamble, selection, false),
       session: adapter.era === "handshake" ? session : undefined,
       caller: this.#caller,
+      cancelsSilently: true,
       onDisconnect: undefined,
       outlet: () => this.#outlet,
     };
@@ -159,9 +167,11 @@ export class Channel {
 
   /** From the handshake on, its peer hears of changes without having to ask. */
   #openSession(id: string): void {
-    const first = this.#sessionId === undefined;
     this.#sessionId = id;
-    if (first) this.#answerer.service.changes.listen((change) => void this.#tell(change));
+    this.#stopTelling();
+    if (this.#closing.signal.aborted) return;
+    const { changes } = this.#answerer.service;
+    this.#stopTelling = changes.listen((change) => void this.#tell(change));
   }
 
   async #tell(change: Parameters<Adapter["notify"]>[0] & Parameters<typeof matches>[1]) {

@@ -192,6 +192,7 @@ class HttpEndpoint {
       binding: this.#binder.bind(preamble, selection, true),
       session: kept,
       caller: kept?.id,
+      cancelsSilently: false,
       onDisconnect: (callback) => request.onDisconnect(callback),
       outlet: outlet.factory,
     });
