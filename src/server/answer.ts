@@ -59,7 +59,7 @@ export function answer(message: RpcMessage, place: Place, by: Answerer): Awaitab
       return answerRequest(message, place, by);
     case "notification":
       if (message.method === "notifications/cancelled" && place.caller !== undefined) {
-        by.inFlight.cancel(place.caller, message.params);
+        return after(by.inFlight.cancel(place.caller, message.params), () => accepted);
       }
       return accepted;
     case "reply":
