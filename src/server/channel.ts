@@ -48,6 +48,7 @@ export class Channel {
   readonly #working: Set<Promise<unknown>> = new Set();
   /** The session that the last handshake opened. */
   #sessionId: string | undefined;
+  #stopTelling: (() => void) | undefined;
 
   constructor(server: Server, send: (text: string) => void, options: ChannelOptions = {}) {
     this.#options = options;
@@ -83,6 +84,7 @@ export class Channel {
   /** Cancels what is running, ends what listens, and waits for what is left to say so. */
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#stopTelling?.();
     this.#answerer.inFlight.cancelAll("the connection closed");
     await Promise.allSettled([...this.#working]);
   }
@@ -159,9 +161,10 @@ export class Channel {
 
   /** From the handshake on, its peer hears of changes without having to ask. */
   #openSession(id: string): void {
-    const first = this.#sessionId === undefined;
     this.#sessionId = id;
-    if (first) this.#answerer.service.changes.listen((change) => void this.#tell(change));
+    if (this.#closing.signal.aborted) return;
+    const { changes } = this.#answerer.service;
+    this.#stopTelling ??= changes.listen((change) => void this.#tell(change));
   }
 
   async #tell(change: Parameters<Adapter["notify"]>[0] & Parameters<typeof matches>[1]) {
