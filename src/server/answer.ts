@@ -194,7 +194,11 @@ function finish(
   place: Place,
   by: Answerer,
 ): Awaitable<Answer> {
-  if (outcome.kind === "failure") return refuse(outcome, id, place.adapter);
+  if (outcome.kind === "failure") {
+    // Who cancelled waits for nothing, but over HTTP its request must end somehow.
+    const silent = outcome.failure === "cancelled" && place.binding.http === undefined;
+    return silent ? accepted : refuse(outcome, id, place.adapter);
+  }
   const result = encode(outcome, decoded, place.adapter, by);
   if (result === undefined) {
     const broken = failure("internal", "the server failed to write its result; its log says why");
