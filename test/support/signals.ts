@@ -18,7 +18,7 @@ export function createGate(): Gate {
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,
-  timeoutMs = 5_000,
+  timeoutMs = 3_000,
 ): Promise<void> {
   const end = performance.now() + timeoutMs;
   while (!(await holds())) {
