@@ -24,6 +24,7 @@ export class CallOutlet {
   readonly #hub: EventHub;
   #outlet: PostOutlet | undefined;
   #onOutlet: ((outlet: PostOutlet) => void) | undefined;
+  #answered = false;
   readonly factory: (() => PostOutlet) | undefined;
 
   constructor(
@@ -54,8 +55,12 @@ export class CallOutlet {
 
   /** Ends the stream with the answer, if there is a stream. */
   #finish({ text }: Answer): HttpReply | undefined {
+    this.#answered = true;
     const stream = this.#outlet?.stream;
-    if (stream === undefined) return undefined;
+    if (stream === undefined) {
+      this.#outlet?.close();
+      return undefined;
+    }
     this.#outlet?.finish(text);
     return streamReply(stream);
   }
@@ -69,6 +74,7 @@ export class CallOutlet {
         ? { hub: this.#hub, session: this.#session.id, primed: resumption === "primed" }
         : undefined,
     );
+    if (this.#answered) this.#outlet.close();
     this.#onOutlet?.(this.#outlet);
     return this.#outlet;
   }

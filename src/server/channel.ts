@@ -48,7 +48,7 @@ export class Channel {
   readonly #working: Set<Promise<unknown>> = new Set();
   /** The session that the last handshake opened. */
   #sessionId: string | undefined;
-  #stopTelling: () => void = () => undefined;
+  #stopTelling: (() => void) | undefined;
 
   constructor(server: Server, send: (text: string) => void, options: ChannelOptions = {}) {
     this.#options = options;
@@ -91,7 +91,7 @@ export class Channel {
   /** Takes it that the peer asks nothing more: what listens ends, what is running goes on. */
   hangUp(): void {
     this.#closing.abort();
-    this.#stopTelling();
+    this.#stopTelling?.();
   }
 
   /** Waits until every message that was taken is answered. */
@@ -152,7 +152,6 @@ export class Channel {
       binding: this.#binder.bind(preamble, selection, false),
       session: adapter.era === "handshake" ? session : undefined,
       caller: this.#caller,
-      cancelsSilently: true,
       onDisconnect: undefined,
       outlet: () => this.#outlet,
     };
@@ -168,10 +167,9 @@ export class Channel {
   /** From the handshake on, its peer hears of changes without having to ask. */
   #openSession(id: string): void {
     this.#sessionId = id;
-    this.#stopTelling();
     if (this.#closing.signal.aborted) return;
     const { changes } = this.#answerer.service;
-    this.#stopTelling = changes.listen((change) => void this.#tell(change));
+    this.#stopTelling ??= changes.listen((change) => void this.#tell(change));
   }
 
   async #tell(change: Parameters<Adapter["notify"]>[0] & Parameters<typeof matches>[1]) {

@@ -192,7 +192,6 @@ class HttpEndpoint {
       binding: this.#binder.bind(preamble, selection, true),
       session: kept,
       caller: kept?.id,
-      cancelsSilently: false,
       onDisconnect: (callback) => request.onDisconnect(callback),
       outlet: outlet.factory,
     });
@@ -256,9 +255,11 @@ class HttpEndpoint {
   }
 
   #end(id: string, sessions: Sessions): Awaitable<HttpReply> {
-    return after(sessions.end(id), () =>
-      after(endSessionStreams(this.#hub, id), () => emptyReply(204)),
-    );
+    return after(sessions.end(id), async () => {
+      await this.#answerer.inFlight.cancelAllOf(id, "the session ended");
+      await endSessionStreams(this.#hub, id);
+      return emptyReply(204);
+    });
   }
 
   async #openStream(

@@ -27,6 +27,9 @@ export interface Resumption {
 /** The data of the event after which nothing comes. */
 const endMark = "";
 
+/** Begins the data of the event from which on only the connection it names is written to. */
+const takenMark = ">";
+
 /** The outlet of one POST: nothing until the first message, then a stream. */
 export class PostOutlet implements Outlet {
   readonly detach: ((retryMs: number) => void) | undefined;
@@ -34,6 +37,7 @@ export class PostOutlet implements Outlet {
   #stream: EventStream | undefined;
   #topic: Topic | undefined;
   #onOpen: ((stream: EventStream) => void) | undefined;
+  #closed = false;
 
   constructor(resumption: Resumption | undefined) {
     this.#resumption = resumption;
@@ -52,12 +56,18 @@ export class PostOutlet implements Outlet {
   }
 
   send(message: JsonObject): void {
-    this.#write(this.#open(), JSON.stringify(message));
+    if (!this.#closed) this.#write(this.#open(), JSON.stringify(message));
+  }
+
+  /** Nothing is said after the answer, whatever a handler that was cancelled goes on doing. */
+  close(): void {
+    this.#closed = true;
   }
 
   /** The answer, after which the stream ends. */
   finish(text: string | undefined): void {
     const stream = this.#open();
+    this.close();
     if (text !== undefined) this.#write(stream, text);
     if (this.#topic === undefined) stream.end();
     else this.#topic.publish(endMark);
@@ -81,6 +91,7 @@ export class PostOutlet implements Outlet {
   }
 
   #detach(retryMs: number): void {
+    if (this.#closed) return;
     const stream = this.#open();
     this.#topic?.whenReady(() => {
       stream.write(`retry: ${Math.max(0, Math.round(retryMs))}\n\n`);
@@ -117,7 +128,11 @@ class Topic {
     this.#ready = after(this.#start, (start) => {
       if (primed)
         stream.write(encodeEvent({ id: `${this.#id}.${start}`, data: "", retryMs: 1_000 }));
-      return follow(this.#hub, this.#name, this.#id, start, stream);
+      return follow(
+        this.#hub,
+        { topic: this.#name, id: this.#id, from: start, taken: undefined },
+        stream,
+      );
     });
   }
 }
@@ -128,37 +143,57 @@ function topicOf(session: string, stream: string): string {
 
 /**
  * Takes up a call's stream after an event. Only the session that the call belongs to knows
- * the topic, whatever id it is given.
+ * the topic, whatever id it is given. A message goes to one connection only, so whichever
+ * was written to before ends, on whatever worker, even if it only seems to be alive
+ * (basic/transports, Multiple Connections, 2025-11-25).
  *
  * @returns false when the event is unknown or too old.
  */
-export function resumeStream(
+export async function resumeStream(
   hub: EventHub,
   session: string,
   lastEventId: string,
   stream: EventStream,
-): Awaitable<boolean> {
+): Promise<boolean> {
   const dot = lastEventId.lastIndexOf(".");
   const id = lastEventId.slice(0, dot);
   if (!/^[0-9a-f-]{36}$/.test(id)) return false;
-  return follow(hub, topicOf(session, id), id, lastEventId.slice(dot + 1), stream);
+  const topic = topicOf(session, id);
+  const from = lastEventId.slice(dot + 1);
+  // Only asks: nothing is written to a topic that cannot be read.
+  if (!(await hub.follow(topic, from, () => undefined, AbortSignal.abort()))) return false;
+  const taken = `${takenMark}${crypto.randomUUID()}`;
+  await hub.publish(topic, taken);
+  return follow(hub, { topic, id, from, taken }, stream);
+}
+
+interface Followed {
+  readonly topic: string;
+  /** What the ids of its events begin with. */
+  readonly id: string;
+  readonly from: Cursor;
+  /** The event by which this connection took over; undefined for the first. */
+  readonly taken: string | undefined;
 }
 
 function follow(
   hub: EventHub,
-  topic: string,
-  id: string,
-  from: Cursor,
+  { topic, id, from, taken }: Followed,
   stream: EventStream,
 ): Awaitable<boolean> {
   const ended = new AbortController();
+  // Those that took over earlier are among what is read again.
+  let own = taken === undefined;
   stream.onClose(() => ended.abort());
   return hub.follow(
     topic,
     from,
     ({ cursor, data }) => {
       if (data === endMark) stream.end();
-      else stream.write(encodeEvent({ event: "message", id: `${id}.${cursor}`, data }));
+      else if (data.startsWith(takenMark)) {
+        if (own) stream.end();
+        else own = data === taken;
+      } else stream.write(encodeEvent({ event: "message", id: `${id}.${cursor}`, data }));
     },
     ended.signal,
   );

@@ -29,6 +29,7 @@ export class PendingQuestions {
   ): Promise<unknown> {
     const id = `${prefix}${crypto.randomUUID()}`;
     const { signal, timeoutMs } = options;
+    if (signal.aborted) throw new McpError("the call was cancelled before it asked");
     const ended = new AbortController();
     const reply = new Promise<unknown>((resolve) => this.#waiting.set(id, resolve));
     const over = interruption(signal, timeoutMs, ended.signal);
@@ -87,7 +88,6 @@ function interruption(
       resolve(new McpError(`the question was not answered within ${timeoutMs / 1000} seconds`));
     }, timeoutMs);
     const onAbort = (): void => resolve(new McpError("the call was cancelled while it was asking"));
-    if (signal.aborted) onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
     ended.addEventListener(
       "abort",

@@ -82,8 +82,8 @@ async function takeOver(
   stream: EventStream,
 ): Promise<void> {
   const topic = controlTopic(session.id);
-  await hub.publish(topic, "taken");
-  const start = await hub.position(topic);
+  // From its own event on: another that comes at the same time stands before it or after.
+  const start = await hub.publish(topic, "taken");
   await hub.follow(topic, start, () => stream.end(), endOf(stream, closing));
 }
 

@@ -47,7 +47,12 @@ export class MemoryHub implements EventHub {
   readonly #now: () => number;
   /** Events are numbered over all topics, so that one forgotten and begun anew goes on. */
   #last = 0;
-  /** The highest number in any topic that was forgotten whole. */
+  /**
+   * The last numbers of topics that were forgotten whole, longest ago first: a cursor in
+   * one topic must not look lost because others came and went.
+   */
+  readonly #forgotten: Map<string, number> = new Map();
+  /** The highest of those that were forgotten here too. */
   #forgottenUpTo = 0;
 
   constructor(options: MemoryHubOptions = {}) {
@@ -88,7 +93,7 @@ export class MemoryHub implements EventHub {
   follow(topic: string, after: Cursor, onEvent: Follower, signal: AbortSignal): boolean {
     const from = Number(after);
     const kept = this.#read(topic);
-    const lostUpTo = kept?.lostUpTo ?? this.#forgottenUpTo;
+    const lostUpTo = kept?.lostUpTo ?? this.#lostUpTo(topic);
     if (!Number.isSafeInteger(from) || from < lostUpTo || from > this.#last) return false;
     if (signal.aborted) return true;
     for (const event of kept?.events ?? []) {
@@ -105,7 +110,17 @@ export class MemoryHub implements EventHub {
 
   #forget(name: string, topic: Topic): void {
     this.#topics.delete(name);
-    this.#forgottenUpTo = Math.max(this.#forgottenUpTo, topic.last);
+    this.#forgotten.set(name, topic.last);
+    if (this.#forgotten.size <= this.#maxTopics) return;
+    for (const [oldest, last] of this.#forgotten) {
+      this.#forgotten.delete(oldest);
+      this.#forgottenUpTo = Math.max(this.#forgottenUpTo, last);
+      break;
+    }
+  }
+
+  #lostUpTo(name: string): number {
+    return this.#forgotten.get(name) ?? this.#forgottenUpTo;
   }
 
   #subscribe(topic: string, follower: Follower, signal: AbortSignal): void {
@@ -132,13 +147,14 @@ export class MemoryHub implements EventHub {
   #write(topic: string): Topic {
     const now = this.#now();
     const kept = this.#read(topic) ?? {
-      lostUpTo: this.#forgottenUpTo,
+      lostUpTo: this.#lostUpTo(topic),
       last: 0,
       events: [],
       length: 0,
       writtenAt: now,
     };
     kept.writtenAt = now;
+    this.#forgotten.delete(topic);
     this.#topics.delete(topic);
     this.#topics.set(topic, kept);
     for (const [name, other] of this.#topics) {
