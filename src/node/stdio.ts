@@ -28,7 +28,7 @@ export interface StdioOptions extends ChannelOptions {
   readonly guardConsole?: boolean | undefined;
 }
 
-/** How long cancelled calls, and then unread output, are waited for at the end. */
+/** How long cancelled calls are waited for, and unread output at least. */
 const partingMs = 300;
 
 /**
@@ -44,11 +44,12 @@ export async function serveStdio(server: Server, options: StdioOptions = {}): Pr
   const channel = new Channel(server, (text) => writer.write(text), options);
   try {
     await read(options, channel, writer.broken);
+    const drainMs = options.drainMs ?? 1_000;
+    const overAt = performance.now() + drainMs + 2 * partingMs;
     channel.hangUp();
-    const heard = Promise.race([channel.settled(), writer.broken]);
-    await within(heard, options.drainMs ?? 1_000);
+    await within(Promise.race([channel.settled(), writer.broken]), drainMs);
     await within(channel.close(), partingMs);
-    await within(writer.flushed(), partingMs);
+    await within(writer.flushed(), overAt - performance.now());
   } finally {
     release();
   }
