@@ -94,7 +94,7 @@ export class MemoryHub implements EventHub {
     const from = Number(after);
     const kept = this.#read(topic);
     const lostUpTo = kept?.lostUpTo ?? this.#lostUpTo(topic);
-    if (!Number.isSafeInteger(from) || from < lostUpTo || from > this.#last) return false;
+    if (!/^\d{1,16}$/.test(after) || from < lostUpTo || from > this.#last) return false;
     if (signal.aborted) return true;
     for (const event of kept?.events ?? []) {
       if (event.number > from) onEvent(event);
