@@ -145,7 +145,10 @@ function judge(
     const sent = Array.isArray(message) ? message : [];
     for (const one of reply) {
       const id: unknown = isObject(one) ? one["id"] : undefined;
-      const asked: unknown = sent.find((item) => isObject(item) && item["id"] === id);
+      // A reply among what was sent may have the id of a request beside it.
+      const asked: unknown = sent.find(
+        (item) => isObject(item) && item["id"] === id && "method" in item,
+      );
       assertReply(revision, id === null ? outline(undefined, null) : outline(asked), one);
     }
     return;
@@ -185,7 +188,7 @@ function readBody({ headers, text }: HttpAnswer): unknown {
   if (text === "") return undefined;
   const type = headers.get("content-type");
   if (type === "application/json") return JSON.parse(text);
-  const event = /^event: message\ndata: (.*)\n\n$/.exec(text);
+  const event = /^event: message\ndata: ([^\n]*)\n\n$/.exec(text);
   if (type === "text/event-stream" && event !== null) return JSON.parse(event[1] ?? "");
   throw new Error(`neither JSON nor one event (${type}): ${text}`);
 }
