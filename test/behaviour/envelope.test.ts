@@ -2,7 +2,7 @@
 import { createServer, type Server } from "anyrev/node";
 import { describe, expect, it } from "vitest";
 import { openBridge } from "../support/bridges.ts";
-import { openCaller, textOf } from "../support/caller.ts";
+import { openCaller, textOf } from "../support/raw-caller.ts";
 import { rows } from "../support/matrix.ts";
 import { request } from "../support/messages.ts";
 

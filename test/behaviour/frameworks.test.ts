@@ -9,7 +9,7 @@ import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { createFixture } from "../../fixture/declare.ts";
 import { type Bridge, type HttpAnswer, sendTo, toRequest } from "../support/bridges.ts";
-import { openCaller, textOf } from "../support/caller.ts";
+import { openCaller, textOf } from "../support/raw-caller.ts";
 import { revisions } from "../support/wire.ts";
 
 type Mount = (endpoint: Endpoint) => Promise<Bridge>;

@@ -2,7 +2,7 @@
 import { createServer } from "anyrev/node";
 import { describe, expect, it } from "vitest";
 import { openBridge } from "../support/bridges.ts";
-import { openCaller } from "../support/caller.ts";
+import { openCaller } from "../support/raw-caller.ts";
 import { rows } from "../support/matrix.ts";
 
 describe.each(rows())("in $revision over $bridge", ({ revision, bridge: name }) => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { createFixture } from "../../fixture/declare.ts";
 import { bridges, openBridge } from "../support/bridges.ts";
-import { openCaller, shakeHands, toExchanged } from "../support/caller.ts";
+import { openCaller, shakeHands, toExchanged } from "../support/raw-caller.ts";
 import { rows } from "../support/matrix.ts";
 import { assertReply } from "../support/wire.ts";
 

@@ -4,7 +4,7 @@ import { createServer, DeclarationError, type JsonSchema } from "anyrev/node";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { openBridge } from "../support/bridges.ts";
-import { openCaller, textOf } from "../support/caller.ts";
+import { openCaller, textOf } from "../support/raw-caller.ts";
 import { rows } from "../support/matrix.ts";
 
 const draft07 = "http://json-schema.org/draft-07/schema#";

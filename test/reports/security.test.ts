@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { createFixture } from "../../fixture/declare.ts";
 import { openBridge } from "../support/bridges.ts";
-import { openCaller, textOf } from "../support/caller.ts";
+import { openCaller, textOf } from "../support/raw-caller.ts";
 import { sessionRows } from "../support/matrix.ts";
 
 const pairs = 50;

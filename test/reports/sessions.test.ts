@@ -3,7 +3,7 @@ import { MemorySessions } from "anyrev/node";
 import { describe, expect, it } from "vitest";
 import { createFixture } from "../../fixture/declare.ts";
 import { openBridge } from "../support/bridges.ts";
-import { openCaller, shakeHands, textOf } from "../support/caller.ts";
+import { openCaller, shakeHands, textOf } from "../support/raw-caller.ts";
 import { handshakes, rows } from "../support/matrix.ts";
 import { initializeParams, notification, request } from "../support/messages.ts";
 
