@@ -89,20 +89,37 @@ type Split<List extends string> = List extends `${infer Head},${infer Tail}`
 type Unsigned<E extends string> =
   E extends `${"+" | "#" | "." | "/" | ";" | "?" | "&"}${infer Rest}` ? Rest : E;
 
-type Specs<Uri extends string> = Uri extends `${string}{${infer Expression}}${infer Rest}`
-  ? Split<Unsigned<Expression>> | Specs<Rest>
+type Expressions<Uri extends string> = Uri extends `${string}{${infer Expression}}${infer Rest}`
+  ? Expression | Expressions<Rest>
   : never;
+
+type Specs<Uri extends string> = Split<Unsigned<Expressions<Uri>>>;
+
+/** An expression with one of these operators may be missing from a URI that matches. */
+type Omissible = "#" | "." | "/" | ";" | "?" | "&";
+
+/** The variables that every URI which matches gives a value, at least an empty one. */
+type AlwaysThere<E extends string> = E extends `${Omissible}${string}`
+  ? never
+  : Unsigned<E> extends `${infer Head},${string}`
+    ? Head
+    : Unsigned<E>;
 
 /** The names of the variables in an RFC 6570 template literal. */
 export type VariableName<Uri extends string> = string extends Uri ? string : Bare<Specs<Uri>>;
 
-/** What a URI that matched gave to each variable; an exploded one may be a list or a map. */
+/**
+ * What a URI that matched gave to each variable. An exploded one may be a list or a map;
+ * one that a URI can do without, such as that of `{?page}`, may be undefined.
+ */
 export type Variables<Uri extends string> = string extends Uri
   ? Readonly<Record<string, TemplateValue | undefined>>
   : {
       readonly [S in Specs<Uri> as Bare<S>]: S extends `${string}*`
         ? TemplateValue | undefined
-        : string;
+        : S extends AlwaysThere<Expressions<Uri>>
+          ? string
+          : string | undefined;
     };
 
 export interface PromptArgument {

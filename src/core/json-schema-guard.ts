@@ -38,12 +38,14 @@ const maps: readonly string[] = [
   "properties",
   "patternProperties",
   "dependentSchemas",
+  "dependencies",
   "$defs",
   "definitions",
 ];
 /** Keywords that look at the same value again: a cycle of these alone never ends. */
 const inPlace: readonly string[] = ["not", "if", "then", "else"];
 const inPlaceLists: readonly string[] = ["allOf", "anyOf", "oneOf"];
+const inPlaceMaps: readonly string[] = ["dependentSchemas", "dependencies"];
 
 export interface SchemaProblem {
   /** A JSON Pointer into the schema. */
@@ -193,6 +195,12 @@ function sameValue(node: Node, found: Found): Node[] {
     ...inPlaceLists.flatMap((key) => {
       const list = node.schema[key];
       return Array.isArray(list) ? list.map((_, index) => `#${node.path}/${key}/${index}`) : [];
+    }),
+    ...inPlaceMaps.flatMap((key) => {
+      const map = node.schema[key];
+      return isObject(map)
+        ? Object.keys(map).map((name) => `#${node.path}/${key}/${escapePointer(name)}`)
+        : [];
     }),
   ];
   const nodes = paths.map((path) => found.byPointer.get(path));

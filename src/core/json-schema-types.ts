@@ -30,17 +30,20 @@ type OfType<S, T> = T extends keyof Scalars
         : unknown[]
       : unknown;
 
+type Typed<S> = S extends { readonly type: infer T }
+  ? T extends readonly (infer Each)[]
+    ? OfType<S, Each>
+    : OfType<S, T>
+  : unknown;
+
+type AnyOf<S> = S extends { readonly anyOf: readonly (infer A)[] } ? FromJsonSchema<A> : unknown;
+
+type OneOf<S> = S extends { readonly oneOf: readonly (infer A)[] } ? FromJsonSchema<A> : unknown;
+
 /** What a value that passes the schema `S` looks like; `unknown` where the schema is no literal. */
 export type FromJsonSchema<S> = S extends { readonly const: infer C }
   ? C
   : S extends { readonly enum: readonly (infer E)[] }
     ? E
-    : S extends { readonly anyOf: readonly (infer A)[] }
-      ? FromJsonSchema<A>
-      : S extends { readonly oneOf: readonly (infer A)[] }
-        ? FromJsonSchema<A>
-        : S extends { readonly type: infer T }
-          ? T extends readonly (infer Each)[]
-            ? OfType<S, Each>
-            : OfType<S, T>
-          : unknown;
+    : // Alternatives narrow what stands beside them; one that says nothing of types leaves it as it is.
+      Typed<S> & AnyOf<S> & OneOf<S>;

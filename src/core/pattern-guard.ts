@@ -1,22 +1,47 @@
 /**
  * Which regular expressions may take time exponential in a hostile string. A backtracking
- * engine does so where one repetition holds another, or where alternatives that a
- * repetition holds can begin alike; a back-reference defeats any such reading.
+ * engine does so where a repetition holds something that matches one string in several
+ * ways: another repetition, what may be left out, or alternatives that can begin alike.
+ * A back-reference defeats any such reading.
  */
 
 const maxLength = 1_000;
+/** In how many ways one string may be matched, all of which a failing match tries. */
+const maxWays = 10_000;
+
+interface Part {
+  readonly text: string;
+  readonly isGroup: boolean;
+  readonly varies: boolean;
+}
+
+interface Varying {
+  readonly text: string;
+  /** In how many ways it and its likes before it match. */
+  readonly ways: number;
+}
 
 interface Group {
+  readonly start: number;
+  /** What stands before it, if its length varies. */
+  readonly before: Varying | undefined;
   /** Holds a repetition without an upper bound, at any level. */
   repeats: boolean;
-  /** Holds alternatives that are not told apart by their first character. */
+  /** Its alternatives are not told apart by their first character. */
   ambiguous: boolean;
   /** Where the current alternative begins. */
   branchStart: number;
+  /** The current alternative may begin with what follows its first part. */
+  skipsFirst: boolean;
   readonly firsts: Set<string>;
   /** Some alternative begins with something other than a plain character. */
   opaque: boolean;
   alternatives: number;
+  /** In how many ways the current alternative can match, and those before it. */
+  branchWays: number;
+  mostWays: number;
+  allWays: number;
+  readonly parts: Part[];
 }
 
 /** Why this pattern is refused, or undefined when it is safe to run on any string. */
@@ -29,12 +54,14 @@ export function findUnsafePattern(source: string): string | undefined {
 }
 
 const unbalanced = "its groups do not match";
+const twice = "it repeats the same thing twice in a row";
+const tooMany = "there are too many ways to match one string";
 
 class PatternReader {
   readonly #source: string;
-  readonly #groups: Group[] = [newGroup(0)];
-  /** The atom before, if it repeats without bound. */
-  #lastRepeated = "";
+  readonly #groups: Group[] = [newGroup(0, 0, undefined)];
+  /** The part before, if its length varies. */
+  #last: Varying | undefined;
   #at = 0;
 
   constructor(source: string) {
@@ -50,82 +77,150 @@ class PatternReader {
   }
 
   #step(atom: Atom): string | undefined {
+    const start = this.#at;
     this.#at = atom.end;
     switch (atom.kind) {
       case "reference":
         return "it refers back to a group";
       case "open":
-        this.#groups.push(newGroup(this.#at));
-        this.#lastRepeated = "";
+        this.#groups.push(newGroup(start, this.#at, this.#last));
+        this.#last = undefined;
         return undefined;
       case "or":
         this.#endBranch(this.#groups.at(-1));
-        this.#lastRepeated = "";
+        this.#last = undefined;
         return undefined;
       case "close": {
         const closed = this.#groups.pop();
         this.#endBranch(closed);
-        return this.#quantify(atom, closed);
+        if (closed === undefined) return unbalanced;
+        this.#last = closed.before;
+        return this.#quantify(closed.start, closed);
       }
       case "char":
-        return this.#quantify(atom, undefined);
+        return this.#quantify(start, undefined);
     }
   }
 
-  /** Reads the quantifier that follows an atom and judges the two together. */
-  #quantify(atom: Atom, closed: Group | undefined): string | undefined {
-    const { end, repeats, unbounded } = readQuantifier(this.#source, this.#at);
+  /** Reads the quantifier that follows a part and judges the two together. */
+  #quantify(start: number, closed: Group | undefined): string | undefined {
+    const text = this.#source.slice(start, this.#at);
+    const { end, min, max } = readQuantifier(this.#source, this.#at);
     this.#at = end;
     const holder = this.#groups.at(-1);
     if (holder === undefined) return unbalanced;
-    if (repeats && closed?.repeats === true) return "a repetition holds a repetition";
-    if (unbounded && closed?.ambiguous === true) return "it repeats alternatives that begin alike";
-    if (unbounded && atom.text === this.#lastRepeated) {
-      return "it repeats the same thing twice in a row";
-    }
+    const reason = closed === undefined ? undefined : judgeRepetition(closed, max);
+    if (reason !== undefined) return reason;
+    const unbounded = max === Number.POSITIVE_INFINITY;
+    const varies = min !== max;
+    const ways = unbounded ? 1 : waysOf(closed) ** max * (max - min + 1);
+    if (start === holder.branchStart && min === 0) holder.skipsFirst = true;
     holder.repeats ||= unbounded || closed?.repeats === true;
-    holder.ambiguous ||= closed?.ambiguous === true;
-    this.#lastRepeated = unbounded ? atom.text : "";
-    return undefined;
+    holder.branchWays = Math.min(holder.branchWays * ways, Number.MAX_SAFE_INTEGER);
+    const isInside = closed !== undefined && (closed.repeats || waysOf(closed) > 1);
+    holder.parts.push({ text, isGroup: closed !== undefined, varies: varies || isInside });
+    return this.#follow(text, varies, unbounded ? Number.POSITIVE_INFINITY : ways);
+  }
+
+  /** Neighbours that can take each other's characters multiply their ways. */
+  #follow(text: string, varies: boolean, ways: number): string | undefined {
+    const before = this.#last?.text === text ? this.#last.ways : 1;
+    const together = before * ways;
+    this.#last = varies ? { text, ways: together } : undefined;
+    if (!varies || before === 1) return undefined;
+    if (together === Number.POSITIVE_INFINITY) return twice;
+    return together > maxWays ? tooMany : undefined;
   }
 
   #endBranch(group: Group | undefined): void {
     if (group === undefined) return;
     const first = this.#source.charAt(group.branchStart);
     // Only a plain character tells an alternative apart from the others for certain.
-    const plain = /^[A-Za-z0-9_@#%&=:;,<>/ -]$/.test(first);
+    const plain = /^[A-Za-z0-9_@#%&=:;,<>/ -]$/.test(first) && !group.skipsFirst;
     group.alternatives++;
     group.opaque ||= !plain;
     group.ambiguous ||= group.alternatives > 1 && (group.opaque || group.firsts.has(first));
     group.firsts.add(first);
+    group.mostWays = Math.max(group.mostWays, group.branchWays);
+    group.allWays += group.branchWays;
+    group.branchWays = 1;
+    group.skipsFirst = false;
     group.branchStart = this.#at;
   }
 }
 
-function newGroup(branchStart: number): Group {
+function judgeRepetition(closed: Group, max: number): string | undefined {
+  if (max <= 1 || isDelimited(closed)) return undefined;
+  if (closed.repeats) return "a repetition holds a repetition";
+  const ways = waysOf(closed);
+  if (max !== Number.POSITIVE_INFINITY) return ways ** max > maxWays ? tooMany : undefined;
+  if (ways === 1) return undefined;
+  return closed.ambiguous
+    ? "it repeats alternatives that begin alike"
+    : "a repetition holds what varies in length";
+}
+
+function waysOf(group: Group | undefined): number {
+  if (group === undefined || isDelimited(group)) return 1;
+  return group.ambiguous ? group.allWays : group.mostWays;
+}
+
+/**
+ * Begins or ends with a character that nothing else in it matches, as `-[a-z]+` does, and
+ * varies in one place only: then a string tells by itself where each repetition begins.
+ */
+function isDelimited({ parts, alternatives }: Group): boolean {
+  if (alternatives !== 1 || parts.some((part) => part.isGroup)) return false;
+  if (parts.filter((part) => part.varies).length > 1) return false;
+  return [parts.at(0), parts.at(-1)].some((edge) => {
+    const delimiter = edge === undefined || edge.varies ? undefined : literalOf(edge.text);
+    return (
+      delimiter !== undefined &&
+      parts.every((part) => part === edge || !matches(part.text, delimiter))
+    );
+  });
+}
+
+function literalOf(text: string): string | undefined {
+  if (/^[^\\.^$[\](){}*+?|]$/u.test(text)) return text;
+  return /^\\[^A-Za-z0-9]$/u.test(text) ? text.slice(1) : undefined;
+}
+
+/** Whether an atom of one character matches it; what is no atom by itself may match anything. */
+function matches(atom: string, char: string): boolean {
+  try {
+    return new RegExp(`^(?:${atom})$`, "u").test(char);
+  } catch {
+    return true;
+  }
+}
+
+function newGroup(start: number, branchStart: number, before: Varying | undefined): Group {
   return {
+    start,
+    before,
     repeats: false,
     ambiguous: false,
     branchStart,
+    skipsFirst: false,
     firsts: new Set(),
     opaque: false,
     alternatives: 0,
+    branchWays: 1,
+    mostWays: 1,
+    allWays: 0,
+    parts: [],
   };
 }
 
 interface Atom {
   readonly kind: "char" | "open" | "close" | "or" | "reference";
   readonly end: number;
-  readonly text: string;
 }
 
 function readAtom(source: string, at: number): Atom {
   const char = source.charAt(at);
-  const atom = (kind: Atom["kind"], end: number): Atom => ({
-    kind,
-    end,
-    text: source.slice(at, end),
-  });
+  const atom = (kind: Atom["kind"], end: number): Atom => ({ kind, end });
   if (char === "\\") {
     const reference = /^\\(?:[1-9]|k<[^>]*>)/.exec(source.slice(at));
     if (reference !== null) return atom("reference", at + reference[0].length);
@@ -152,18 +247,19 @@ function endOfClass(source: string, start: number): number {
 
 interface Quantifier {
   readonly end: number;
-  /** May match its atom more than once. */
-  readonly repeats: boolean;
-  readonly unbounded: boolean;
+  readonly min: number;
+  readonly max: number;
 }
 
 function readQuantifier(source: string, at: number): Quantifier {
   const found = /^(?:[*+?]|\{(\d+)(,)?(\d+)?\})\??/.exec(source.slice(at));
-  if (found === null) return { end: at, repeats: false, unbounded: false };
+  if (found === null) return { end: at, min: 1, max: 1 };
   const end = at + found[0].length;
   const sign = found[0].charAt(0);
-  if (sign === "?") return { end, repeats: false, unbounded: false };
-  if (sign !== "{") return { end, repeats: true, unbounded: true };
-  const unbounded = found[2] !== undefined && found[3] === undefined;
-  return { end, repeats: unbounded || Number(found[3] ?? found[1]) > 1, unbounded };
+  if (sign === "?") return { end, min: 0, max: 1 };
+  if (sign === "*") return { end, min: 0, max: Number.POSITIVE_INFINITY };
+  if (sign === "+") return { end, min: 1, max: Number.POSITIVE_INFINITY };
+  const min = Number(found[1]);
+  if (found[2] === undefined) return { end, min, max: min };
+  return { end, min, max: found[3] === undefined ? Number.POSITIVE_INFINITY : Number(found[3]) };
 }

@@ -18,12 +18,12 @@ export interface Page {
   readonly list: ListName;
   readonly entries: readonly Entry[];
   readonly nextCursor: string | undefined;
-  /** Where an adapter keeps the bytes of this page, so that they are made once. */
-  encoded: string | undefined;
 }
 
 interface Listing {
   readonly entries: readonly Entry[];
+  /** When each entry was declared, counted up; ascending, as the entries are. */
+  readonly ordinals: readonly number[];
   readonly pages: Map<number, Page>;
 }
 
@@ -39,6 +39,9 @@ export class Registry {
     prompts: new WeakMap(),
   };
   readonly #declared: Set<ListName> = new Set();
+  readonly #ordinals: WeakMap<Entry, number> = new WeakMap();
+  #lastOrdinal = 0;
+  #completes = false;
   readonly #pageSize: number;
   #frozen = false;
   #generation = 0;
@@ -67,10 +70,9 @@ export class Registry {
     return this.#declared.has(list);
   }
 
-  /** Whether anything declared has suggestions for its arguments. */
+  /** Whether anything ever declared has suggestions for its arguments. */
   get completes(): boolean {
-    const all = [...this.#prompts.values(), ...this.#templates.values()];
-    return all.some((entry) => entry.completers.size > 0);
+    return this.#completes;
   }
 
   /** @throws DeclarationError when its key is taken, or the declarations are frozen. */
@@ -96,6 +98,8 @@ export class Registry {
         break;
     }
     this.#declared.add(entry.list);
+    this.#completes ||= "completers" in entry && entry.completers.size > 0;
+    this.#ordinals.set(entry, ++this.#lastOrdinal);
     this.#changed(entry.list);
   }
 
@@ -134,22 +138,20 @@ export class Registry {
   /** The page that a cursor names, in declaration order; undefined for a cursor not of ours. */
   page(list: ListName, cursor: string | undefined, view: View): Page | undefined {
     const listing = this.#listing(list, view);
-    const start = cursor === undefined ? 0 : findStart(list, cursor, listing.entries);
+    const start = cursor === undefined ? 0 : findStart(list, cursor, listing.ordinals);
     if (start === undefined) return undefined;
     const kept = listing.pages.get(start);
     if (kept !== undefined) return kept;
     const end = start + this.#pageSize;
-    const last = listing.entries[end - 1];
+    const last = listing.ordinals[end - 1];
     const page: Page = {
       list,
       entries: listing.entries.slice(start, end),
       nextCursor:
-        last === undefined || end >= listing.entries.length
-          ? undefined
-          : writeCursor(list, end, last.key),
-      encoded: undefined,
+        last === undefined || end >= listing.entries.length ? undefined : writeCursor(list, last),
     };
-    listing.pages.set(start, page);
+    // Made-up cursors may point anywhere; only the pages of a walk from the start are kept.
+    if (start % this.#pageSize === 0) listing.pages.set(start, page);
     return page;
   }
 
@@ -170,8 +172,10 @@ export class Registry {
     const kept = this.#listings[list].get(view);
     if (kept !== undefined) return kept;
     const all = [...this.#map(list).values()];
+    const entries = all.filter((entry) => view.offers(entry.since));
     const listing: Listing = {
-      entries: all.filter((entry) => view.offers(entry.since)),
+      entries,
+      ordinals: entries.map((entry) => this.#ordinals.get(entry) ?? 0),
       pages: new Map(),
     };
     this.#listings[list].set(view, listing);
@@ -194,33 +198,35 @@ function visible<E extends Entry>(entry: E | undefined, view: View): E | undefin
 }
 
 /**
- * A cursor says how many entries came before and which was the last of them, so that any
- * worker of any start can follow it, and a listing that changed meanwhile neither repeats
- * nor skips what it still holds.
+ * A cursor names the declaration that came last, by its place in the order of declaring:
+ * any worker that declares the same can follow it, and a listing that changed meanwhile
+ * neither repeats nor skips what it still holds.
  */
-function writeCursor(list: ListName, position: number, lastKey: string): string {
-  return encodeToken(JSON.stringify({ list, position, last: lastKey }));
+function writeCursor(list: ListName, after: number): string {
+  return encodeToken(JSON.stringify({ list, after }));
 }
 
-function findStart(list: ListName, cursor: string, entries: readonly Entry[]): number | undefined {
+function findStart(
+  list: ListName,
+  cursor: string,
+  ordinals: readonly number[],
+): number | undefined {
   const read = parseCursor(cursor);
   if (read === undefined || read.list !== list) return undefined;
-  if (entries[read.position - 1]?.key === read.last) return read.position;
-  const moved = entries.findIndex((entry) => entry.key === read.last);
-  return moved >= 0 ? moved + 1 : Math.min(read.position, entries.length);
+  const start = ordinals.findIndex((ordinal) => ordinal > read.after);
+  return start < 0 ? ordinals.length : start;
 }
 
-function parseCursor(
-  cursor: string,
-): { list: unknown; position: number; last: string } | undefined {
+function parseCursor(cursor: string): { list: unknown; after: number } | undefined {
   const text = decodeToken(cursor);
   if (text === undefined) return undefined;
   try {
     const value: unknown = JSON.parse(text);
     if (!isObject(value)) return undefined;
-    const { list, position, last } = value;
-    if (!Number.isSafeInteger(position) || typeof last !== "string") return undefined;
-    return Number(position) > 0 ? { list, position: Number(position), last } : undefined;
+    const { list, after } = value;
+    return Number.isSafeInteger(after) && Number(after) > 0
+      ? { list, after: Number(after) }
+      : undefined;
   } catch {
     // Not one of ours; the caller answers with an invalid cursor.
     return undefined;

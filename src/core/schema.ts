@@ -62,7 +62,7 @@ export function compileSchema(
     const at = problem.path === "" ? "" : ` at ${problem.path}`;
     throw new DeclarationError(`${where} is not usable${at}: ${problem.message}`);
   }
-  const check = compile(json);
+  const check = compileRaw(json, compile, where);
   return {
     json,
     validate: (value) => {
@@ -87,9 +87,26 @@ function toJsonSchema(schema: StandardSchema, face: "input" | "output", where: s
   try {
     return standard.jsonSchema[face]({ target: "draft-2020-12" });
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new DeclarationError(`${where} cannot be written as JSON Schema: ${why}`, { cause });
+    throw refusal(`${where} cannot be written as JSON Schema`, cause);
   }
+}
+
+/** A compiler that was passed in may know less than ours, or be stricter. */
+function compileRaw(
+  schema: JsonSchema,
+  compile: SchemaCompiler,
+  where: string,
+): ReturnType<SchemaCompiler> {
+  try {
+    return compile(schema);
+  } catch (cause) {
+    throw refusal(`${where} cannot be compiled`, cause);
+  }
+}
+
+function refusal(what: string, cause: unknown): DeclarationError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new DeclarationError(`${what}: ${why}`, { cause });
 }
 
 function cloneSchema(schema: JsonSchema, where: string): JsonSchema {

@@ -21,6 +21,7 @@ import {
   completionMembers,
   contentsMembers,
   messagesMembers,
+  PageTexts,
   pageMembers,
   toCapabilities,
   toolMembers,
@@ -96,7 +97,7 @@ function decode(request: RpcRequest, binding: Binding): Decoded | Failure {
     capabilities,
     meta,
   };
-  return { call, adapter: adapter2026_07_28, version: revision };
+  return { kind: "decoded", call, settled: undefined };
 }
 
 function unknownMethod(method: string, { served }: Binding): Failure {
@@ -147,15 +148,12 @@ function encoder(described: Described): Encoder {
     [serverInfoKey]: toImplementation(described.info, shape),
   });
   const tail = `,"_meta":${identity}}`;
+  const pages = new PageTexts((page) =>
+    complete(`${pageMembers(page, shape)},${cacheMembers(described.lists)}`, tail),
+  );
   return {
-    encode: (value) => {
-      if (value.kind !== "page") return encodeValue(value, described, tail);
-      value.page.encoded ??= complete(
-        `${pageMembers(value.page, shape)},${cacheMembers(described.lists)}`,
-        tail,
-      );
-      return value.page.encoded;
-    },
+    encode: (value) =>
+      value.kind === "page" ? pages.of(value.page) : encodeValue(value, described, tail),
   };
 }
 
@@ -185,10 +183,15 @@ function complete(members: string, tail: string): string {
 }
 
 function withMeta(meta: JsonObject | undefined, tail: string): string {
-  if (meta === undefined || Object.keys(meta).length === 0) return tail;
+  if (meta === undefined) return tail;
+  // Who the server is, is said once.
+  const { [serverInfoKey]: _, ...authors } = meta;
+  // A member may have nothing that JSON has, so emptiness shows in the text alone.
+  const members = JSON.stringify(authors).slice(1, -1);
+  if (members === "") return tail;
   // `,"_meta":{` of the tail, then the author's keys, then the rest of the tail.
   const start = ',"_meta":{'.length;
-  return `${tail.slice(0, start)}${JSON.stringify(meta).slice(1, -1)},${tail.slice(start)}`;
+  return `${tail.slice(0, start)}${members},${tail.slice(start)}`;
 }
 
 function cacheMembers({ ttlMs, scope }: CacheHints): string {

@@ -12,8 +12,8 @@ import type { HeaderLookup, Statement } from "./preamble.ts";
 export interface Binding {
   /** What the endpoint serves. */
   readonly served: Served;
-  /** Whether the URL pinned the revision, which narrows the handshake to it. */
-  readonly pinned: boolean;
+  /** The version that the URL pinned, which narrows the handshake to it. */
+  readonly pinned: string | undefined;
   /** Over HTTP, the headers that a revision may ask to mirror the body. */
   readonly http: { readonly version: Statement; readonly headers: HeaderLookup } | undefined;
   /** The arguments of a tool that are mirrored into headers. */
@@ -32,11 +32,17 @@ export interface Served {
 }
 
 export interface Decoded {
+  readonly kind: "decoded";
   readonly call: Call;
-  /** Who answers: another adapter where a handshake settles on another revision. */
-  readonly adapter: Adapter;
-  /** The version to answer in, one of those that `adapter` claims. */
+  /** What a handshake settled on: the answer is written in it. */
+  readonly settled: Settled | undefined;
+}
+
+export interface Settled {
+  /** One of the versions that `adapter` claims. */
   readonly version: string;
+  /** Undefined where it is the adapter that decoded. */
+  readonly adapter: Adapter | undefined;
 }
 
 /** What an encoder knows of the server, so that nothing constant is written twice. */
@@ -50,8 +56,8 @@ export interface Described {
 
 /** Writes results for one server in one revision. */
 export interface Encoder {
-  /** The result as JSON; `version` is the one that a handshake settled on. */
-  encode(value: Value, call: Call, version: string): string;
+  /** The result as JSON. */
+  encode(value: Value, decoded: Decoded): string;
 }
 
 export interface WireError {

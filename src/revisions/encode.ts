@@ -63,6 +63,24 @@ export function pageMembers(page: Page, shape: Shape): string {
   return `"${listMembers[page.list]}":${JSON.stringify(entries)}${next}`;
 }
 
+/** The text of each page, made once and forgotten with the page. */
+export class PageTexts {
+  readonly #texts: WeakMap<Page, string> = new WeakMap();
+  readonly #write: (page: Page) => string;
+
+  constructor(write: (page: Page) => string) {
+    this.#write = write;
+  }
+
+  of(page: Page): string {
+    const kept = this.#texts.get(page);
+    if (kept !== undefined) return kept;
+    const text = this.#write(page);
+    this.#texts.set(page, text);
+    return text;
+  }
+}
+
 function projectEntry(entry: Entry, shape: Shape): JsonObject {
   switch (entry.list) {
     case "tools":

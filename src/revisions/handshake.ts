@@ -16,6 +16,7 @@ import {
   completionMembers,
   contentsMembers,
   messagesMembers,
+  PageTexts,
   pageMembers,
   toCapabilities,
   toolMembers,
@@ -60,22 +61,21 @@ const methods: ReadonlyMap<string, ReadParams> = new Map<string, ReadParams>([
 ]);
 
 export function handshakeAdapter(own: HandshakeRevision): Adapter {
-  const adapter: Adapter = {
+  return Object.freeze<Adapter>({
     revision: own.revision,
     claims: own.claims ?? [own.revision],
     era: "handshake",
     arrays: own.arrays ?? "refused",
     unreadableId: own.unreadableId,
     view: { offers: (since) => since === undefined || since <= own.revision },
-    decode: (request, binding) => decode(request, binding, adapter),
-    encoder: (described) => encoder(described, own.shape),
+    decode: (request, binding) => decode(request, binding, own),
+    encoder: (described) => encoder(described, own),
     error: (refused) => toWireError(refused, handshakeFailures),
     write: (request) => write(request, own),
-  };
-  return Object.freeze(adapter);
+  });
 }
 
-function decode(request: RpcRequest, binding: Binding, adapter: Adapter): Decoded | Failure {
+function decode(request: RpcRequest, binding: Binding, own: HandshakeRevision): Decoded | Failure {
   const params = request.params ?? {};
   const read = methods.get(request.method);
   const isInitialize = request.method === "initialize";
@@ -83,14 +83,14 @@ function decode(request: RpcRequest, binding: Binding, adapter: Adapter): Decode
   if (!isObject(params)) {
     return failure("invalid-params", `params must be an object, not ${describe(params)}`);
   }
-  if (read === undefined) return initialize(params, binding, adapter);
+  if (read === undefined) return initialize(params, binding, own);
   // A discovery result is taken for proof of a revision that needs no handshake.
   if (request.method === "server/discover" && !binding.served.hasModern) {
     return unknownMethod(request.method);
   }
   const operation = read(params);
   if (operation.kind === "failure") return operation;
-  return { call: toCall(operation, params), adapter, version: adapter.revision };
+  return { kind: "decoded", call: toCall(operation, params), settled: undefined };
 }
 
 function toCall(operation: Operation, params: JsonObject): Call {
@@ -108,7 +108,11 @@ function toCall(operation: Operation, params: JsonObject): Call {
  * has a handshake: never refused over a string, and never answered with a revision in
  * which `initialize` does not exist (basic/lifecycle, Version Negotiation).
  */
-function initialize(params: JsonObject, binding: Binding, adapter: Adapter): Decoded | Failure {
+function initialize(
+  params: JsonObject,
+  binding: Binding,
+  own: HandshakeRevision,
+): Decoded | Failure {
   const requested = params["protocolVersion"];
   if (typeof requested !== "string") {
     return failure(
@@ -116,46 +120,43 @@ function initialize(params: JsonObject, binding: Binding, adapter: Adapter): Dec
       `params.protocolVersion must be a string, not ${describe(requested)}`,
     );
   }
-  const version = settle(requested, binding, adapter);
+  const version = settle(requested, binding, own);
   const capabilities = params["capabilities"];
   return {
+    kind: "decoded",
     call: {
       operation: { kind: "initialize" },
       client: readImplementation(params["clientInfo"]),
       capabilities: isObject(capabilities) ? capabilities : {},
       meta: undefined,
     },
-    adapter: binding.served.find(version) ?? adapter,
-    version,
+    settled: { version, adapter: binding.served.find(version) },
   };
 }
 
-function settle(requested: string, { served, pinned }: Binding, adapter: Adapter): string {
-  if (pinned) return adapter.claims.includes(requested) ? requested : adapter.revision;
+function settle(requested: string, { served, pinned }: Binding, own: HandshakeRevision): string {
+  if (pinned !== undefined) return pinned;
   if (served.handshakes.includes(requested)) return requested;
-  return served.handshakes[0] ?? adapter.revision;
+  return served.handshakes[0] ?? own.revision;
 }
 
 function unknownMethod(method: string): Failure {
   return failure("method-not-found", `Method not found: ${method.slice(0, 200)}`);
 }
 
-function encoder(described: Described, shape: Shape): Encoder {
+function encoder(described: Described, own: HandshakeRevision): Encoder {
+  const pages = new PageTexts((page) => `{${pageMembers(page, own.shape)}}`);
   return {
-    encode: (value, call, version) => {
-      if (value.kind !== "page") return encodeValue(value, call, version, described, shape);
-      value.page.encoded ??= `{${pageMembers(value.page, shape)}}`;
-      return value.page.encoded;
-    },
+    encode: (value, decoded) =>
+      value.kind === "page" ? pages.of(value.page) : encodeValue(value, decoded, described, own),
   };
 }
 
 function encodeValue(
   value: Exclude<Value, { kind: "page" }>,
-  call: Call,
-  version: string,
+  { settled }: Decoded,
   described: Described,
-  shape: Shape,
+  { shape }: HandshakeRevision,
 ): string {
   switch (value.kind) {
     case "tool": {
@@ -170,9 +171,9 @@ function encodeValue(
       return `{${completionMembers(value)}}`;
     case "description":
       return JSON.stringify(
-        call.operation.kind === "initialize"
-          ? toInitializeResult(described, version, shape)
-          : toDiscovery(described, shape),
+        settled === undefined
+          ? toDiscovery(described, shape)
+          : toInitializeResult(described, settled.version, shape),
       );
     case "empty":
       return "{}";

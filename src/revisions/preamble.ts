@@ -7,7 +7,7 @@ import { isObject, own } from "../util/json.ts";
 export const versionKey = "io.modelcontextprotocol/protocolVersion";
 export const versionHeader = "mcp-protocol-version";
 export const sessionHeader = "mcp-session-id";
-export const pinParameter = "mcp";
+const pinParameter = "mcp";
 
 /** Finds a header by its name in lower case; repeated ones joined by ", ". */
 export type HeaderLookup = (name: string) => string | undefined;
@@ -99,7 +99,8 @@ function parse(text: string): { readonly value: unknown } | undefined {
 }
 
 function readPin(query: string): Statement {
-  if (!query.includes(pinParameter)) return undefined;
+  // Most URLs have no pin. A percent sign may spell the name another way.
+  if (!query.includes(pinParameter) && !query.includes("%")) return undefined;
   return agree(new URLSearchParams(query).getAll(pinParameter));
 }
 

@@ -39,11 +39,7 @@ export function select(preamble: Preamble, adapters: AdapterSet, session?: strin
 }
 
 /** {@link select} without the throw. */
-export function decide(
-  preamble: Preamble,
-  adapters: AdapterSet,
-  session?: string,
-): Selection | Failure {
+function decide(preamble: Preamble, adapters: AdapterSet, session?: string): Selection | Failure {
   return decideStated(preamble, adapters) ?? decideUnstated(preamble, adapters, session);
 }
 

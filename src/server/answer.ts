@@ -67,46 +67,51 @@ export function refuse(refused: Failure, id: RequestId | undefined, adapter: Ada
 
 function answerRequest(request: RpcRequest, place: Place, by: Answerer): Awaitable<Answer> {
   const decoded = place.adapter.decode(request, place.binding);
-  if ("kind" in decoded) return refuse(decoded, request.id, place.adapter);
+  if (decoded.kind === "failure") return refuse(decoded, request.id, place.adapter);
+  const settledOn = decoded.settled?.adapter;
+  const at = settledOn === undefined ? place : { ...place, adapter: settledOn };
   const ex = new Exchange(decoded.call, {
     session: place.session,
     onDisconnect: place.adapter.era === "modern" ? place.onDisconnect : undefined,
   });
-  const view = decoded.adapter.view;
-  const outcome = dispatch(decoded.call, { service: by.service, view, ex });
+  const outcome = dispatch(decoded.call, { service: by.service, view: at.adapter.view, ex });
   const { session } = place;
   const awaited =
     isPromise(outcome) && session !== undefined
       ? by.inFlight.wait(session.id, request.id, ex, outcome)
       : outcome;
-  return after(awaited, (settled) => finish(settled, decoded, request, place, by));
+  return after(awaited, (ended) => finish(ended, decoded, request.id, at, by));
 }
 
 function finish(
   outcome: Outcome,
   decoded: Decoded,
-  request: RpcRequest,
+  id: RequestId,
   place: Place,
   by: Answerer,
 ): Awaitable<Answer> {
-  if (outcome.kind === "failure") return refuse(outcome, request.id, decoded.adapter);
-  const result = encode(outcome, decoded, by);
+  if (outcome.kind === "failure") return refuse(outcome, id, place.adapter);
+  const result = encode(outcome, decoded, place.adapter, by);
   if (result === undefined) {
     const broken = failure("internal", "the server failed to write its result; its log says why");
-    return refuse(broken, request.id, decoded.adapter);
+    return refuse(broken, id, place.adapter);
   }
-  const id = typeof request.id === "number" ? String(request.id) : JSON.stringify(request.id);
-  const reply: Answer = { status: 200, text: `{"jsonrpc":"2.0","id":${id},"result":${result}}` };
+  const idText = typeof id === "number" ? String(id) : JSON.stringify(id);
+  const reply: Answer = {
+    status: 200,
+    text: `{"jsonrpc":"2.0","id":${idText},"result":${result}}`,
+  };
   return keepSession(reply, decoded, place, by);
 }
 
 function encode(
   outcome: Exclude<Outcome, Failure>,
-  { adapter, call, version }: Decoded,
+  decoded: Decoded,
+  adapter: Adapter,
   { encoders, service }: Answerer,
 ): string | undefined {
   try {
-    return encoders.get(adapter)?.encode(outcome, call, version);
+    return encoders.get(adapter)?.encode(outcome, decoded);
   } catch (cause) {
     service.log({ level: "error", message: "a result cannot be written as JSON", cause });
     return undefined;
@@ -116,13 +121,13 @@ function encode(
 /** What an answered call leaves behind in its session. */
 function keepSession(
   reply: Answer,
-  { call, version }: Decoded,
+  { call, settled }: Decoded,
   { session }: Place,
   { sessions }: Answerer,
 ): Awaitable<Answer> {
   if (sessions === undefined) return reply;
-  if (call.operation.kind === "initialize") {
-    return after(sessions.open(call, version), (sessionId) => ({ ...reply, sessionId }));
+  if (settled !== undefined) {
+    return after(sessions.open(call, settled.version), (sessionId) => ({ ...reply, sessionId }));
   }
   if (call.operation.kind === "set-log-level" && session !== undefined) {
     return sessions.setLogLevel(session.id, call.operation.level).then(() => reply);

@@ -5,7 +5,7 @@ import { type Awaitable, isPromise } from "../util/awaitable.ts";
 import { type Answer, type Answerer, answer, type Place, refuse } from "./answer.ts";
 
 /** Messages in one array at most: each is a request of its own to whoever counts requests. */
-export const maxBatch = 50;
+const maxBatch = 50;
 
 export function answerBatch(
   items: readonly unknown[],
@@ -19,7 +19,7 @@ export function answerBatch(
   const messages = items.map(readMessage);
   if (hasRepeatedId(messages)) {
     return refused(
-      "two requests of this array have one id, so their answers could not be told apart",
+      "two messages of this array have one id, so their answers could not be told apart",
     );
   }
   const answers = messages.map((message) => answerItem(message, place, by));
@@ -48,7 +48,9 @@ function join(answers: readonly Answer[]): Answer {
 function hasRepeatedId(messages: readonly RpcMessage[]): boolean {
   const seen = new Set<unknown>();
   for (const message of messages) {
-    if (message.kind !== "request") continue;
+    // A malformed message is answered under its id too, where it has one.
+    if (message.kind !== "request" && message.kind !== "malformed") continue;
+    if (message.id === undefined) continue;
     if (seen.has(message.id)) return true;
     seen.add(message.id);
   }

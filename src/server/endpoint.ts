@@ -16,7 +16,7 @@ import {
 } from "../revisions/selection.ts";
 import { MemorySessions } from "../stores/memory.ts";
 import type { SessionRecord, SessionStore } from "../stores/session-store.ts";
-import { type Awaitable, after } from "../util/awaitable.ts";
+import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import { isObject } from "../util/json.ts";
 import { type Answer, type Answerer, answer, type Place, refuse } from "./answer.ts";
 import { answerBatch } from "./batch.ts";
@@ -101,6 +101,22 @@ class HttpEndpoint {
   }
 
   handle(request: HttpRequest): Awaitable<HttpReply> {
+    try {
+      const reply = this.#serve(request);
+      return isPromise(reply) ? reply.catch((cause) => this.#broken(cause)) : reply;
+    } catch (cause) {
+      return this.#broken(cause);
+    }
+  }
+
+  /** No input leads here: only a store that fails, or a fault of ours. */
+  #broken(cause: unknown): HttpReply {
+    this.#answerer.service.log({ level: "error", message: "a request could not be served", cause });
+    const why = "the server failed to serve this; its log says why";
+    return { ...this.#refuse(failure("internal", why)), status: 500 };
+  }
+
+  #serve(request: HttpRequest): Awaitable<HttpReply> {
     const refused = this.#guard.check(request);
     if (refused !== undefined) return this.#refuse(refused);
     const { path } = this.#options;
@@ -196,7 +212,7 @@ class HttpEndpoint {
   #bind(preamble: Preamble, selection: Selection): Binding {
     return {
       served: this.#adapters,
-      pinned: selection.reason === "pin",
+      pinned: selection.reason === "pin" ? selection.revision : undefined,
       http: { version: preamble.header, headers: preamble.headers },
       paramHeaders: this.#paramHeaders,
     };

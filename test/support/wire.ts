@@ -15,7 +15,7 @@ import {
   validateClosed,
 } from "./schemas.ts";
 
-export { type Revision, revisions };
+export { isObject, type JsonObject, type Revision, revisions };
 
 export interface RequestOutline {
   readonly method: string;

@@ -1,0 +1,178 @@
+/** What is published works by itself: built, imported by name, in a process of its own. */
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { beforeAll, describe, expect, it } from "vitest";
+import { importsOf } from "../support/layering.ts";
+import { headersFor, initializeParams, request } from "../support/messages.ts";
+import { assertReply, isObject, revisions } from "../support/wire.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const entry = join(root, "dist/index.js");
+
+const packageFile: unknown = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+
+beforeAll(() => {
+  if (!existsSync(entry)) throw new Error("dist/ is missing; npm run build makes it");
+});
+
+/** Runs a module in a new Node process, and gives what it logged as JSON. */
+async function run(source: string): Promise<unknown> {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ["--input-type=module", "--eval", source],
+    { cwd: root, timeout: 20_000 },
+  );
+  return JSON.parse(stdout);
+}
+
+const declare = `
+const server = createServer({ name: "built", version: "1.0.0" });
+server.tool(
+  "add",
+  {
+    input: { type: "object", properties: { a: { type: "integer" }, b: { type: "integer" } } },
+    output: { type: "object", properties: { sum: { type: "integer" } }, required: ["sum"] },
+  },
+  ({ a, b }) => ({ sum: a + b }),
+);`;
+
+const exchanges = revisions.map((revision) => {
+  const ask = request(revision, 7, "tools/call", { name: "add", arguments: { a: 2, b: 3 } });
+  const hello = request(revision, 1, "initialize", initializeParams(revision));
+  const opening =
+    revision === "2026-07-28" ? [] : [{ message: hello, headers: headersFor(revision, hello) }];
+  return [...opening, { message: ask, headers: headersFor(revision, ask) }];
+});
+
+/** Sends what was prepared, keeping the session of each revision, through a given \`post\`. */
+const converse = `
+const replies = [];
+for (const messages of ${JSON.stringify(exchanges)}) {
+  let session = {};
+  for (const { message, headers } of messages) {
+    const response = await post({
+      method: "POST",
+      headers: { ...headers, ...session },
+      body: JSON.stringify(message),
+    });
+    const id = response.headers.get("mcp-session-id");
+    if (id !== null) session = { "mcp-session-id": id };
+    replies.push(await response.json());
+  }
+}`;
+
+function judge(replies: unknown): void {
+  if (!Array.isArray(replies)) throw new Error("no replies");
+  const left = [...replies];
+  for (const [index, revision] of revisions.entries()) {
+    for (const { message } of exchanges[index] ?? []) {
+      const reply: unknown = left.shift();
+      assertReply(revision, message, reply);
+      if (message.method !== "tools/call") continue;
+      expect(isObject(reply) && reply["result"], revision).toMatchObject({
+        content: [{ type: "text", text: '{"sum":5}' }],
+      });
+    }
+  }
+  expect(left).toEqual([]);
+}
+
+describe("the built package", () => {
+  it("serves every revision on a socket", async () => {
+    const source = `
+      import { createServer, serve } from "anyrev/node";
+      ${declare}
+      const serving = await serve(server, { port: 0 });
+      const post = (init) => fetch(serving.url, init);
+      ${converse}
+      await serving.close();
+      console.log(JSON.stringify(replies));`;
+    judge(await run(source));
+  });
+
+  it("serves every revision where Node's own globals are missing", async () => {
+    const source = `
+      const { log } = console;
+      for (const name of ["process", "Buffer", "global", "setImmediate", "clearImmediate"]) {
+        delete globalThis[name];
+      }
+      const { createEndpoint, createServer } = await import("anyrev");
+      ${declare}
+      const endpoint = createEndpoint(server);
+      // Node's own Request needs the globals that are gone, so this is a bridge without it.
+      const post = async ({ method, headers, body }) => {
+        const reply = await endpoint.handle({
+          method,
+          target: "/mcp",
+          host: "localhost",
+          headers: (name) => headers[name],
+          body: () => new TextEncoder().encode(body),
+          onDisconnect: () => {},
+        });
+        return {
+          headers: { get: (name) => reply.headers[name] ?? null },
+          json: () => JSON.parse(reply.body),
+        };
+      };
+      ${converse}
+      if ("process" in globalThis || "Buffer" in globalThis) throw new Error("they came back");
+      log(JSON.stringify(replies));`;
+    judge(await run(source));
+  });
+
+  it("has a portable entry that reaches no module of Node, through dependencies neither", () => {
+    const files = reach(entry);
+    expect(files.size).toBeGreaterThan(40);
+    const outside = [...files].filter((file) => relative(root, file).startsWith("dist/node/"));
+    expect(outside).toEqual([]);
+  });
+
+  it("has a portable entry that names none of Node's globals", () => {
+    const nodeGlobals =
+      /(?<![\w$.#"'-])(?:process|Buffer|global|setImmediate|require|__dirname)(?=\s*[.([?])/;
+    expect("process.env").toMatch(nodeGlobals);
+    expect('Buffer.from("")').toMatch(nodeGlobals);
+    for (const file of reach(entry)) {
+      if (!file.startsWith(join(root, "dist"))) continue;
+      const code = readFileSync(file, "utf8").replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
+      expect(code, file).not.toMatch(nodeGlobals);
+    }
+  });
+
+  it("has the files that its exports name", () => {
+    const exported = isObject(packageFile) ? packageFile["exports"] : undefined;
+    if (!isObject(exported)) throw new Error("package.json has no exports");
+    const named = Object.values(exported).flatMap((target) =>
+      isObject(target) ? Object.values(target) : [target],
+    );
+    expect(named).toContain("./dist/index.d.ts");
+    for (const file of named) expect(existsSync(join(root, String(file))), String(file)).toBe(true);
+  });
+});
+
+/** Every file that an import of \`start\` loads. */
+function reach(start: string): Set<string> {
+  const reached = new Set<string>();
+  const open = [start];
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (reached.has(file)) continue;
+    reached.add(file);
+    for (const { specifier } of importsOf(readFileSync(file, "utf8"))) {
+      if (specifier.startsWith("node:")) throw new Error(`${file} imports ${specifier}`);
+      open.push(locate(specifier, file));
+    }
+  }
+  return reached;
+}
+
+function locate(specifier: string, from: string): string {
+  if (specifier.startsWith(".")) return resolve(dirname(from), specifier);
+  const found = createRequire(from).resolve(specifier);
+  // What a built-in module resolves to is its bare name.
+  if (!found.startsWith("/")) throw new Error(`${from} imports ${specifier}, a module of Node`);
+  return found;
+}

@@ -1,0 +1,57 @@
+/** Every name that users may import. Changing this list is changing the public surface. */
+import * as portable from "anyrev";
+import * as node from "anyrev/node";
+import { expect, it } from "vitest";
+
+const names = [
+  "AdapterSet",
+  "Content",
+  "DeclarationError",
+  "McpError",
+  "MemorySessions",
+  "Rejection",
+  "adapter2024_11_05",
+  "adapter2025_03_26",
+  "adapter2025_06_18",
+  "adapter2025_11_25",
+  "adapter2026_07_28",
+  "allRevisions",
+  "assistant",
+  "audio",
+  "createEndpoint",
+  "createServer",
+  "failed",
+  "image",
+  "link",
+  "logToConsole",
+  "mixed",
+  "parseUriTemplate",
+  "readPreamble",
+  "resource",
+  "select",
+  "text",
+  "user",
+];
+
+it("anyrev exports these names and no other", () => {
+  expect(Object.keys(portable).sort()).toEqual(names);
+});
+
+it("anyrev/node exports the same and what Node has besides", () => {
+  expect(Object.keys(node).sort()).toEqual([...names, "serve", "toNodeHandler"].sort());
+  for (const [name, value] of Object.entries(portable)) {
+    expect(Reflect.get(node, name), name).toBe(value);
+  }
+});
+
+it("what is shared between requests cannot be changed from outside", () => {
+  const adapters = portable.allRevisions.adapters;
+  expect(adapters.map(({ revision }) => revision)).toEqual([
+    "2026-07-28",
+    "2025-11-25",
+    "2025-06-18",
+    "2025-03-26",
+    "2024-11-05",
+  ]);
+  for (const adapter of adapters) expect(Object.isFrozen(adapter), adapter.revision).toBe(true);
+});

@@ -1,0 +1,93 @@
+/** Runs the official conformance suite against a server and reads what it found. */
+import { spawn } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export interface Check {
+  readonly id: string;
+  readonly status: "SUCCESS" | "FAILURE" | "WARNING" | "SKIPPED" | "INFO";
+  readonly errorMessage?: string;
+}
+
+const program = fileURLToPath(
+  new URL("../../node_modules/@modelcontextprotocol/conformance/dist/index.js", import.meta.url),
+);
+
+/**
+ * The suite imports `globSync` from `fs`, which Node has from version 22 on. Only a command that
+ * is not used here calls it, so on an older Node a stand-in lets the program start.
+ */
+const fileSystem = `
+  export * from "node:fs";
+  export { default } from "node:fs";
+  export function globSync() { throw new Error("this version of Node has no globSync"); }
+`;
+const hooks = `
+  export function resolve(specifier, context, next) {
+    if (specifier !== "fs") return next(specifier, context);
+    return { url: ${JSON.stringify(asUrl(fileSystem))}, shortCircuit: true };
+  }
+`;
+const preload = `
+  import { register } from "node:module";
+  register(${JSON.stringify(asUrl(hooks))});
+`;
+
+function asUrl(source: string): string {
+  return `data:text/javascript,${encodeURIComponent(source)}`;
+}
+
+/** Every scenario for servers, with the revisions it applies in. */
+export async function listScenarios(): Promise<ReadonlyMap<string, readonly string[]>> {
+  const output = await run(["list", "--server"]);
+  const lines = [...output.matchAll(/^\s+- (\S+) \[([^\]]*)\]$/gm)];
+  if (lines.length === 0) throw new Error(`the suite lists no scenario:\n${output}`);
+  return new Map(lines.map(([, name = "", revisions = ""]) => [name, revisions.split(",")]));
+}
+
+/** What each scenario that applies in `revision` found out about the server at `url`. */
+export async function runServerSuite(
+  url: string,
+  revision: string,
+): Promise<ReadonlyMap<string, readonly Check[]>> {
+  const folder = await mkdtemp(join(tmpdir(), "conformance-"));
+  try {
+    const suite = ["--suite", "all", "--spec-version", revision, "--timeout", "10000"];
+    const output = await run(["server", "--url", url, ...suite, "-o", folder]);
+    const results = new Map<string, readonly Check[]>();
+    for (const file of await readdir(folder, { recursive: true })) {
+      if (!file.endsWith("checks.json")) continue;
+      results.set(scenarioOf(file), JSON.parse(await readFile(join(folder, file), "utf8")));
+    }
+    if (results.size === 0) throw new Error(`the suite ran no scenario:\n${output}`);
+    return results;
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** The folder of a scenario is `server-<name>-<time>`. */
+function scenarioOf(file: string): string {
+  return file.replace(/^server-/, "").replace(/-\d{4}-\d\d-\d\dT[^/]*\/checks\.json$/, "");
+}
+
+/** Its output; the exit code tells of failed checks, which are read from the files instead. */
+function run(args: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ["--import", asUrl(preload), program, ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: 50_000,
+    });
+    let output = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+    child.stderr.on("data", (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+    child.on("error", reject);
+    child.on("close", () => resolve(output));
+  });
+}
