@@ -3,8 +3,8 @@ import { createServer, type Server } from "anyrev/node";
 import { describe, expect, it } from "vitest";
 import { createFixture } from "../../fixture/declare.ts";
 import { type BridgeName, bridges, openBridge } from "../support/bridges.ts";
-import { type Exchanged, openCaller } from "../support/raw-caller.ts";
 import { initializeParams, notification, request } from "../support/messages.ts";
+import { type Exchanged, openCaller } from "../support/raw-caller.ts";
 import { isObject } from "../support/schemas.ts";
 import { type Revision, revisions } from "../support/wire.ts";
 

@@ -2,9 +2,9 @@
 import { createServer, type Server } from "anyrev/node";
 import { describe, expect, it } from "vitest";
 import { openBridge } from "../support/bridges.ts";
-import { openCaller, textOf } from "../support/raw-caller.ts";
 import { rows } from "../support/matrix.ts";
 import { request } from "../support/messages.ts";
+import { openCaller, textOf } from "../support/raw-caller.ts";
 
 const traps = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf"];
 

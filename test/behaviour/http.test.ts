@@ -3,9 +3,9 @@ import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { createFixture } from "../../fixture/declare.ts";
 import { bridges, openBridge, sendBytes } from "../support/bridges.ts";
-import { openCaller, toExchanged } from "../support/raw-caller.ts";
 import { rows } from "../support/matrix.ts";
 import { headersFor, request } from "../support/messages.ts";
+import { openCaller, toExchanged } from "../support/raw-caller.ts";
 import { assertReply } from "../support/wire.ts";
 
 const cap = 4096;

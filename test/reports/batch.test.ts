@@ -3,9 +3,9 @@ import { createServer } from "anyrev/node";
 import { describe, expect, it } from "vitest";
 import { createFixture } from "../../fixture/declare.ts";
 import { bridges, openBridge } from "../support/bridges.ts";
-import { openCaller } from "../support/raw-caller.ts";
 import { rows } from "../support/matrix.ts";
 import { initializeParams, notification, request } from "../support/messages.ts";
+import { openCaller } from "../support/raw-caller.ts";
 import { type Revision, revisions } from "../support/wire.ts";
 
 const batching: Revision = "2025-03-26";

@@ -2,8 +2,8 @@
 import { createServer, type Server } from "anyrev/node";
 import { describe, expect, it } from "vitest";
 import { bridges, openBridge } from "../support/bridges.ts";
-import { openCaller, textOf } from "../support/raw-caller.ts";
 import { handshakes, rows } from "../support/matrix.ts";
+import { openCaller, textOf } from "../support/raw-caller.ts";
 
 interface Entered {
   readonly signal: AbortSignal;

@@ -3,9 +3,9 @@ import { allRevisions } from "anyrev/node";
 import { describe, expect, it } from "vitest";
 import { createFixture } from "../../fixture/declare.ts";
 import { bridges, openBridge } from "../support/bridges.ts";
-import { openCaller } from "../support/raw-caller.ts";
 import { handshakes, rows } from "../support/matrix.ts";
 import { request } from "../support/messages.ts";
+import { openCaller } from "../support/raw-caller.ts";
 import { type Revision, revisions } from "../support/wire.ts";
 
 const modern: Revision = "2026-07-28";

@@ -3,9 +3,9 @@ import { createServer, MemorySessions, type Server } from "anyrev/node";
 import { describe, expect, it } from "vitest";
 import { createFixture } from "../../fixture/declare.ts";
 import { bridges, openBridge } from "../support/bridges.ts";
-import { type Exchanged, openCaller, shakeHands, textOf } from "../support/raw-caller.ts";
 import { handshakes, rows } from "../support/matrix.ts";
 import { envelope, request } from "../support/messages.ts";
+import { type Exchanged, openCaller, shakeHands, textOf } from "../support/raw-caller.ts";
 import { type Revision, revisions } from "../support/wire.ts";
 
 const modern: Revision = "2026-07-28";

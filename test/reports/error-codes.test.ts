@@ -2,8 +2,8 @@
 import { createServer } from "anyrev/node";
 import { describe, expect, it } from "vitest";
 import { openBridge } from "../support/bridges.ts";
-import { openCaller } from "../support/raw-caller.ts";
 import { rows } from "../support/matrix.ts";
+import { openCaller } from "../support/raw-caller.ts";
 
 describe.each(rows())("in $revision over $bridge", ({ revision, bridge: name }) => {
   it("R098: an unknown or hidden tool or prompt is -32602, and its status is no 404", async () => {

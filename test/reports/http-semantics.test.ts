@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { createFixture } from "../../fixture/declare.ts";
 import { openBridge } from "../support/bridges.ts";
-import { openCaller } from "../support/raw-caller.ts";
 import { rows, sessionRows } from "../support/matrix.ts";
+import { openCaller } from "../support/raw-caller.ts";
 
 describe.each(sessionRows())(
   "in $revision over $bridge with sessions $session",

@@ -3,9 +3,9 @@ import { createServer, type Server } from "anyrev/node";
 import { describe, expect, it } from "vitest";
 import { createFixture } from "../../fixture/declare.ts";
 import { bridges, openBridge } from "../support/bridges.ts";
-import { openCaller, textOf } from "../support/raw-caller.ts";
 import { handshakes, rows } from "../support/matrix.ts";
 import { request } from "../support/messages.ts";
+import { openCaller, textOf } from "../support/raw-caller.ts";
 import { revisions } from "../support/wire.ts";
 
 function withNow(): { readonly server: Server; readonly runs: () => number } {

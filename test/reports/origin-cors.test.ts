@@ -1,9 +1,11 @@
 /** Who may call at all: hosts, origins, and what a browser is let to read. */
+import { createEndpoint } from "anyrev/node";
 import { describe, expect, it } from "vitest";
 import { createFixture } from "../../fixture/declare.ts";
-import { bridges, openBridge } from "../support/bridges.ts";
-import { openCaller, shakeHands, toExchanged } from "../support/raw-caller.ts";
+import { bridges, openBridge, toRequest } from "../support/bridges.ts";
 import { rows } from "../support/matrix.ts";
+import { headersFor, request } from "../support/messages.ts";
+import { openCaller, shakeHands, toExchanged } from "../support/raw-caller.ts";
 import { assertReply } from "../support/wire.ts";
 
 const refusedBefore = { answeredBy: "2026-07-28", echoed: null } as const;
@@ -134,4 +136,21 @@ describe.each(bridges)("over the %s bridge", (name) => {
     expect(opened.headers.get("access-control-expose-headers")).toContain("mcp-session-id");
     expect((await shakeHands(bridge, "2025-11-25")).session).toBeDefined();
   });
+});
+
+it("R115: a page can read even that the server failed", async () => {
+  const origin = "https://app.example.com";
+  const fail = () => {
+    throw new Error("the store is gone");
+  };
+  const endpoint = createEndpoint(createFixture({ log: () => undefined }), {
+    allowedOrigins: [origin],
+    sessionStore: { create: fail, get: fail, save: fail, touch: fail, delete: fail },
+  });
+  const message = request("2025-11-25", 1, "tools/list");
+  const headers = { ...headersFor("2025-11-25", message), origin, "mcp-session-id": "s" };
+  const answer = await endpoint.fetch(toRequest({ headers, body: JSON.stringify(message) }));
+  expect(answer.status).toBe(500);
+  expect(answer.headers.get("access-control-allow-origin")).toBe(origin);
+  expect(await answer.text()).not.toContain("the store is gone");
 });

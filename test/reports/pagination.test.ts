@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { createFixture } from "../../fixture/declare.ts";
 import { openBridge } from "../support/bridges.ts";
-import { openCaller } from "../support/raw-caller.ts";
 import { rows } from "../support/matrix.ts";
+import { openCaller } from "../support/raw-caller.ts";
 
 const lists: readonly [method: string, member: string, key: string][] = [
   ["tools/list", "tools", "name"],

@@ -4,8 +4,8 @@ import { createServer, DeclarationError, type JsonSchema } from "anyrev/node";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { openBridge } from "../support/bridges.ts";
-import { openCaller, textOf } from "../support/raw-caller.ts";
 import { rows } from "../support/matrix.ts";
+import { openCaller, textOf } from "../support/raw-caller.ts";
 
 const draft07 = "http://json-schema.org/draft-07/schema#";
 const draft2020 = "https://json-schema.org/draft/2020-12/schema";

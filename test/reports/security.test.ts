@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { createFixture } from "../../fixture/declare.ts";
 import { openBridge } from "../support/bridges.ts";
-import { openCaller, textOf } from "../support/raw-caller.ts";
 import { sessionRows } from "../support/matrix.ts";
+import { openCaller, textOf } from "../support/raw-caller.ts";
 
 const pairs = 50;
 

@@ -3,9 +3,9 @@ import { MemorySessions } from "anyrev/node";
 import { describe, expect, it } from "vitest";
 import { createFixture } from "../../fixture/declare.ts";
 import { openBridge } from "../support/bridges.ts";
-import { openCaller, shakeHands, textOf } from "../support/raw-caller.ts";
 import { handshakes, rows } from "../support/matrix.ts";
 import { initializeParams, notification, request } from "../support/messages.ts";
+import { openCaller, shakeHands, textOf } from "../support/raw-caller.ts";
 
 describe.each(rows(handshakes))("in $revision over $bridge", ({ revision, bridge: name }) => {
   // Without the header the session alone would say which revision answers.

@@ -2,8 +2,8 @@
 import { createServer, failed, type LogEntry, type Server, text } from "anyrev/node";
 import { describe, expect, it } from "vitest";
 import { openBridge } from "../support/bridges.ts";
-import { openCaller, textOf } from "../support/raw-caller.ts";
 import { rows } from "../support/matrix.ts";
+import { openCaller, textOf } from "../support/raw-caller.ts";
 import { isObject } from "../support/schemas.ts";
 import type { Revision } from "../support/wire.ts";
 

@@ -2,9 +2,9 @@
 import { createServer, type Server } from "anyrev/node";
 import { describe, expect, it } from "vitest";
 import { openBridge } from "../support/bridges.ts";
-import { openCaller } from "../support/raw-caller.ts";
 import { rows } from "../support/matrix.ts";
 import { request } from "../support/messages.ts";
+import { openCaller } from "../support/raw-caller.ts";
 import type { Revision } from "../support/wire.ts";
 
 /** Far above what a linear matcher needs, far below what a backtracking one takes. */
