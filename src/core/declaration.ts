@@ -131,7 +131,8 @@ export interface PromptArgument {
 }
 
 export interface PromptOptions<Args extends PromptArguments> extends DeclarationOptions {
-  readonly arguments?: Args | undefined;
+  // The second part types the parameters of completers while `Args` is still being inferred.
+  readonly arguments?: (Args & PromptArguments) | undefined;
 }
 
 export type PromptArguments = Readonly<Record<string, PromptArgument>>;

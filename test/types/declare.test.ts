@@ -278,6 +278,31 @@ describe("the arguments of a prompt", () => {
     );
   });
 
+  test("have suggestions from functions whose parameters need no types", () => {
+    newServer().prompt(
+      "p",
+      {
+        arguments: {
+          topic: { required: true, complete: (typed) => [typed.toUpperCase()] },
+          tone: {
+            complete: (typed, context) => {
+              expectTypeOf(typed).toEqualTypeOf<string>();
+              expectTypeOf(context.arguments).toEqualTypeOf<Readonly<Record<string, string>>>();
+              return [];
+            },
+          },
+        },
+      },
+      (args) => {
+        expectTypeOf(args).toEqualTypeOf<{
+          readonly topic: string;
+          readonly tone: string | undefined;
+        }>();
+        return args.topic;
+      },
+    );
+  });
+
   test("may be there where that is not known", () => {
     const required = Math.random() < 2;
     newServer().prompt("p", { arguments: { topic: { required } } }, (args) => {

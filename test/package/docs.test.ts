@@ -1,0 +1,262 @@
+/** Every TypeScript block of the documentation compiles, runs, and serves what it says. */
+import { join } from "node:path";
+import { createEndpoint, type Server } from "anyrev/node";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { Client, overFetch, overSocket, type Send } from "../support/client.ts";
+import {
+  blocksOf,
+  compile,
+  type Example,
+  findExamples,
+  type Ran,
+  root,
+  runExample,
+  writeExamples,
+} from "../support/examples.ts";
+import { type Revision, revisions } from "../support/wire.ts";
+
+const folder = join(root, "build/docs-test");
+const examples = findExamples(folder);
+/** One that is opened by a handshake, and the one that is not, where an example serves all. */
+const tried: readonly Revision[] = ["2025-06-18", "2026-07-28"];
+let diagnostics = "";
+
+beforeAll(async () => {
+  writeExamples(folder, examples);
+  diagnostics = await compile(folder);
+}, 120_000);
+
+beforeAll(() => {
+  vi.spyOn(console, "log").mockImplementation(() => undefined);
+  // Some examples show what is logged and not told to the caller.
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+});
+afterAll(() => {
+  vi.restoreAllMocks();
+});
+
+test("there are examples, and the compiler has nothing to say that is about none of them", () => {
+  expect(examples.map(({ where }) => where)).toContainEqual(expect.stringMatching(/^README\.md/));
+  const foreign = diagnostics
+    .split("\n")
+    .filter((line) => /\berror TS\d+/.test(line) && !examples.some((one) => isAbout(line, one)));
+  expect(foreign).toEqual([]);
+});
+
+describe.each(examples)("$where", (example) => {
+  test("compiles as strictly as the sources", () => {
+    const problems = diagnostics.split("\n").filter((line) => isAbout(line, example));
+    expect(problems).toEqual([]);
+  });
+
+  test("runs, and serves both eras or asserts what it shows", async () => {
+    await runExample(example, async (ran) => {
+      const ways = waysIn(ran, example.code);
+      if (ways.length === 0) expect(ran.assertions, nothingToCall).toBeGreaterThan(0);
+      for (const send of ways) {
+        for (const revision of revisionsOf(example.code)) {
+          const client = await Client.open(send, revision);
+          await tour(client);
+          for (const claim of claimsOf(example.code)) await verify(client, claim);
+        }
+      }
+    });
+  });
+});
+
+const nothingToCall =
+  "leaves nothing to call: it should listen, export a server, an endpoint or an app, or assert";
+
+function isAbout(line: string, { file }: Example): boolean {
+  return line.startsWith(`${file.slice(file.lastIndexOf("/") + 1)}(`);
+}
+
+/** Every way to send a message to what the example has made. */
+function waysIn({ exported, ports }: Ran, code: string): Send[] {
+  // A server that answers under names of its own is called by the first of them.
+  const host = /allowedHosts: \["([^"*]+)"/.exec(code)?.[1];
+  const path = /\bpath: "([^"]+)"/.exec(code)?.[1];
+  const handlers = Object.values(exported).flatMap((value) => {
+    if (isServer(value)) return [createEndpoint(value).fetch];
+    return hasFetch(value) ? [(request: Request) => value.fetch(request)] : [];
+  });
+  return [
+    ...ports.map((port) => overSocket(port, path, host)),
+    ...handlers.map((handle) => overFetch(handle, path, host)),
+  ];
+}
+
+function revisionsOf(code: string): readonly Revision[] {
+  const named = /\brevisions: \[([^\]]*)\]/.exec(code)?.[1];
+  return named === undefined ? tried : revisions.filter((revision) => named.includes(revision));
+}
+
+function isServer(value: unknown): value is Server {
+  return typeof value === "object" && value !== null && "registry" in value && "tool" in value;
+}
+
+function hasFetch(
+  value: unknown,
+): value is { fetch(request: Request): Response | Promise<Response> } {
+  return typeof value === "object" && value !== null && "fetch" in value;
+}
+
+/** Lists what the server announces, reads and gets all of it, and asks for every suggestion. */
+async function tour(client: Client): Promise<void> {
+  const { tools, resources, prompts } = client.capabilities;
+  expect(tools ?? resources ?? prompts).toBeDefined();
+  if (tools !== undefined) {
+    expect(await client.list("tools/list", "tools")).not.toEqual([]);
+  }
+  if (prompts !== undefined) await tourPrompts(client);
+  if (resources !== undefined) await tourResources(client);
+}
+
+async function tourPrompts(client: Client): Promise<void> {
+  for (const { name, arguments: declared } of await client.list("prompts/list", "prompts")) {
+    const names = ((declared ?? []) as { name: string }[]).map((argument) => argument.name);
+    await expectResult(client, "prompts/get", {
+      name,
+      arguments: Object.fromEntries(names.map((argument) => [argument, "x"])),
+    });
+    for (const argument of names) await suggest(client, { type: "ref/prompt", name }, argument);
+  }
+}
+
+async function tourResources(client: Client): Promise<void> {
+  for (const { uri } of await client.list("resources/list", "resources")) {
+    await expectResult(client, "resources/read", { uri });
+  }
+  const templates = await client.list("resources/templates/list", "resourceTemplates");
+  for (const { uriTemplate } of templates) {
+    const variable = /\{[+#./;?&]?(\w+)/.exec(String(uriTemplate))?.[1];
+    if (variable === undefined) continue;
+    await suggest(client, { type: "ref/resource", uri: uriTemplate }, variable);
+  }
+}
+
+async function suggest(client: Client, ref: object, name: string): Promise<void> {
+  if (client.capabilities["completions"] === undefined) return;
+  await expectResult(client, "completion/complete", { ref, argument: { name, value: "" } });
+}
+
+async function expectResult(client: Client, method: string, params: object): Promise<void> {
+  const { result, error } = await client.ask(method, { ...params });
+  expect(result, `${method} ${JSON.stringify(params)}: ${error?.message}`).toBeDefined();
+}
+
+/** A comment such as `// add {"a":1,"b":2} gives {"sum":3}` or `// reading note://1 fails with "…"`. */
+interface Claim {
+  readonly line: string;
+  readonly method: "tools/call" | "resources/read";
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly fails: boolean;
+  readonly expected: unknown;
+}
+
+function claimsOf(code: string): Claim[] {
+  const lines = code.split("\n").filter((line) => /^\/\/ .* (?:gives|fails with) /.test(line));
+  return lines.map((line) => {
+    const [, asked = "", how, expected = ""] =
+      /^\/\/ (.*?) (gives|fails with) (.*)$/.exec(line) ?? [];
+    const [, name = "", rest = ""] = /^(\S+) (.*)$/.exec(asked) ?? [];
+    const common = { line, fails: how === "fails with", expected: JSON.parse(expected) };
+    return name === "reading"
+      ? { ...common, method: "resources/read", params: { uri: rest } }
+      : { ...common, method: "tools/call", params: { name, arguments: JSON.parse(rest) } };
+  });
+}
+
+/** The first words of the answer, and whether it is a refusal. */
+async function verify(client: Client, claim: Claim): Promise<void> {
+  const { result, error } = await client.ask(claim.method, claim.params);
+  const parts = (result?.["content"] ?? result?.["contents"] ?? []) as { text: string }[];
+  const words = error?.message ?? parts[0]?.text ?? "";
+  const fails = error !== undefined || result?.["isError"] === true;
+  expect(fails, `${claim.line}: ${words}`).toBe(claim.fails);
+  if (claim.fails) expect(words).toContain(claim.expected);
+  else
+    expect(typeof claim.expected === "string" ? words : JSON.parse(words)).toEqual(claim.expected);
+}
+
+describe("the test of the examples", () => {
+  const mistakes = join(root, "build/docs-test-mistakes");
+  const example = (name: string, code: string): Example => ({
+    where: name,
+    code,
+    file: join(mistakes, `${name}.ts`),
+  });
+  const wrongType = example("wrong-type", 'export const count: number = "one";\n');
+  const wrongImport = example("wrong-import", 'export { nothing } from "anyrev";\n');
+  const throwing = example("throwing", 'throw new Error("at once");\n');
+  const failing = example("failing", "console.assert(1 > 2);\n");
+  const idle = example("idle", "export const nothing = 1;\n");
+  const listening = example(
+    "listening",
+    'import { createServer } from "node:http";\nexport const http = createServer().listen(80);\n',
+  );
+  const lying = example(
+    "lying",
+    `import { createServer } from "anyrev";
+export const server = createServer({ name: "lying", version: "1.0.0" });
+server.tool("one", {}, () => ({ one: 1 }));
+// one {} gives {"one":1}
+// one {} gives {"one":2}
+// one {} fails with "one"
+// two {} gives "two"
+// reading two://2 gives "two"
+`,
+  );
+  const all = [lying, wrongType, wrongImport, throwing, failing, idle, listening];
+
+  beforeAll(() => writeExamples(mistakes, all));
+
+  test("finds blocks by their mark, and the line they begin on", () => {
+    const page =
+      "a\n```ts\nlet a;\n```\n\n````md\n```ts\nnot this\n```\n````\n~~~json\n{}\n~~~\n```ts\n\n```";
+    expect(blocksOf(page)).toEqual([
+      { line: 3, code: "let a;\n" },
+      { line: 15, code: "\n" },
+    ]);
+    expect(() => blocksOf("```ts\nlet a;")).toThrow("not closed");
+  });
+
+  test("sees what does not compile", async () => {
+    const found = await compile(mistakes);
+    const about = all.filter((one) => found.split("\n").some((line) => isAbout(line, one)));
+    expect(about).toEqual([wrongType, wrongImport]);
+  });
+
+  test("sees what throws and what asserts something untrue", async () => {
+    const check = async (): Promise<void> => undefined;
+    await expect(runExample(throwing, check)).rejects.toThrow("at once");
+    await expect(runExample(failing, check)).rejects.toThrow("assertion");
+  });
+
+  test("sees what answers otherwise than it says", async () => {
+    await runExample(lying, async (ran) => {
+      const client = await Client.open(waysIn(ran, lying.code)[0]!, "2025-11-25");
+      const [right, ...wrong] = claimsOf(lying.code);
+      await verify(client, right!);
+      expect(wrong).toHaveLength(4);
+      for (const claim of wrong) await expect(verify(client, claim), claim.line).rejects.toThrow();
+    });
+  });
+
+  test("sees what leaves nothing to call", async () => {
+    await runExample(idle, async (ran) => {
+      expect(waysIn(ran, idle.code)).toEqual([]);
+      expect(ran.assertions).toBe(0);
+    });
+  });
+
+  test("gives every listener a free port, and closes it", async () => {
+    let port = 0;
+    await runExample(listening, async ({ ports }) => {
+      expect(ports).toHaveLength(1);
+      port = ports[0]!;
+      expect(port).toBeGreaterThan(1024);
+    });
+    await expect(overSocket(port)({}, "")).rejects.toThrow("ECONNREFUSED");
+  });
+});
