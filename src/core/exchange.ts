@@ -26,7 +26,7 @@ export interface ExchangeContext {
   readonly session: SessionView | undefined;
   /**
    * Tells when the caller is gone, where that cancels the call. Asked for only once a
-   * handler looks at `signal`: an AbortController costs more than the rest of a call.
+   * handler looks at `signal` or `cancelled`: an AbortController costs more than the rest of a call.
    */
   readonly onDisconnect: ((cancel: () => void) => void) | undefined;
 }
@@ -37,6 +37,7 @@ export class Exchange {
   #controller: AbortController | undefined;
   #cancelled: { readonly reason: unknown } | undefined;
   #whenCancelled: (() => void) | undefined;
+  #watching = false;
 
   constructor(call: Call, context: ExchangeContext) {
     this.#call = call;
@@ -77,13 +78,14 @@ export class Exchange {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
       if (this.#cancelled !== undefined) this.#controller.abort(this.#cancelled.reason);
-      else this.#context.onDisconnect?.(() => this.cancel("the caller disconnected"));
+      else this.#watch();
     }
     return this.#controller.signal;
   }
 
   /** Whether the caller cancelled; cheaper than `signal.aborted` when nothing listens. */
   get cancelled(): boolean {
+    this.#watch();
     return this.#cancelled !== undefined;
   }
 
@@ -98,6 +100,12 @@ export class Exchange {
   /** Calls back once, at the cancel; one callback at most, kept by whoever serves the call. */
   onCancel(callback: () => void): void {
     this.#whenCancelled = callback;
+  }
+
+  #watch(): void {
+    if (this.#watching) return;
+    this.#watching = true;
+    this.#context.onDisconnect?.(() => this.cancel("the caller disconnected"));
   }
 
   text(words: string, options?: BlockOptions): Content {
