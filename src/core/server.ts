@@ -16,7 +16,8 @@ import type { Service } from "./dispatch.ts";
 import { type Log, logToConsole } from "./log.ts";
 import type { CacheHints, Implementation } from "./model.ts";
 import { type Entry, Registry } from "./registry.ts";
-import { compileJsonSchema, type Schema, type SchemaCompiler } from "./schema.ts";
+import { compileJsonSchema, type JsonSchema, type Schema, type SchemaCompiler } from "./schema.ts";
+import { simplifySchema } from "./simplify-schema.ts";
 
 export interface ServerOptions extends Implementation {
   /** How to use this server, for the model. */
@@ -31,6 +32,12 @@ export interface ServerOptions extends Implementation {
         readonly reads?: CacheHints | undefined;
       }
     | undefined;
+  /**
+   * Lists input schemas without references and lists of types, for hosts that turn them
+   * into another format and refuse or drop either. Checking is not changed by it.
+   * @default false: schemas reach the wire as they were written
+   */
+  readonly simplifySchemas?: boolean | undefined;
   /** Checks raw JSON Schema. @default a built-in interpreter */
   readonly schemaCompiler?: SchemaCompiler | undefined;
   /** @default standard error */
@@ -60,9 +67,11 @@ export class Server implements Service {
   readonly cache: Service["cache"];
   readonly log: Log;
   readonly #schemaCompiler: SchemaCompiler;
+  readonly #simplify: (schema: JsonSchema) => JsonSchema;
 
   constructor(options: ServerOptions) {
-    const { instructions, pageSize, cache, schemaCompiler, log, ...info } = options;
+    const { instructions, pageSize, cache, schemaCompiler, simplifySchemas, log, ...info } =
+      options;
     const size = pageSize ?? defaults.pageSize;
     if (!Number.isSafeInteger(size) || size < 1) {
       throw new RangeError(`pageSize must be a positive integer, not ${size}`);
@@ -73,6 +82,7 @@ export class Server implements Service {
     this.cache = { lists: cache?.lists ?? defaults.lists, reads: cache?.reads ?? defaults.reads };
     this.log = log ?? logToConsole;
     this.#schemaCompiler = schemaCompiler ?? compileJsonSchema;
+    this.#simplify = simplifySchemas === true ? simplifySchema : (schema) => schema;
   }
 
   /**
@@ -85,7 +95,8 @@ export class Server implements Service {
     const In extends Schema | undefined = undefined,
     const Out extends Schema | undefined = undefined,
   >(name: string, options: ToolOptions<In, Out>, handler: ToolHandler<In, Out>): Declared {
-    return this.#add(compileTool(name, options, handler, this.#schemaCompiler));
+    const entry = compileTool(name, options, handler, this.#schemaCompiler);
+    return this.#add({ ...entry, inputSchema: this.#simplify(entry.inputSchema) });
   }
 
   /** Declares a resource at a fixed URI; `undefined` from the handler means it is not there. */
