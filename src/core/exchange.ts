@@ -45,7 +45,7 @@ export interface ExchangeContext {
   readonly session: SessionView | undefined;
   /**
    * Tells when the caller is gone, where that cancels the call. Asked for only once a
-   * handler looks at `signal`: an AbortController costs more than the rest of a call.
+   * handler looks at `signal` or `cancelled`: an AbortController costs more than the rest of a call.
    */
   readonly onDisconnect: ((cancel: () => void) => void) | undefined;
   /** How its caller can be asked. */
@@ -66,6 +66,7 @@ export class Exchange {
   #whenCancelled: (() => void) | undefined;
   #inquiry: Inquiry | undefined;
   #telling: Telling | undefined;
+  #watching = false;
 
   constructor(call: Call, context: ExchangeContext) {
     this.#call = call;
@@ -106,13 +107,14 @@ export class Exchange {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
       if (this.#cancelled !== undefined) this.#controller.abort(this.#cancelled.reason);
-      else this.#context.onDisconnect?.(() => this.cancel("the caller disconnected"));
+      else this.#watch();
     }
     return this.#controller.signal;
   }
 
   /** Whether the caller cancelled; cheaper than `signal.aborted` when nothing listens. */
   get cancelled(): boolean {
+    this.#watch();
     return this.#cancelled !== undefined;
   }
 
@@ -233,6 +235,12 @@ export class Exchange {
       send: tell,
     });
     return this.#telling;
+  }
+
+  #watch(): void {
+    if (this.#watching) return;
+    this.#watching = true;
+    this.#context.onDisconnect?.(() => this.cancel("the caller disconnected"));
   }
 
   text(words: string, options?: BlockOptions): Content {

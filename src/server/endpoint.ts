@@ -112,17 +112,17 @@ class HttpEndpoint {
   handle(request: HttpRequest): Awaitable<HttpReply> {
     try {
       const reply = this.#serve(request);
-      return isPromise(reply) ? reply.catch((cause) => this.#broken(cause)) : reply;
+      return isPromise(reply) ? reply.catch((cause) => this.#broken(request, cause)) : reply;
     } catch (cause) {
-      return this.#broken(cause);
+      return this.#broken(request, cause);
     }
   }
 
   /** No input leads here: only a store that fails, or a fault of ours. */
-  #broken(cause: unknown): HttpReply {
+  #broken(request: HttpRequest, cause: unknown): HttpReply {
     this.#answerer.service.log({ level: "error", message: "a request could not be served", cause });
     const why = "the server failed to serve this; its log says why";
-    return { ...this.#refuse(failure("internal", why)), status: 500 };
+    return allowOrigin(request, { ...this.#refuse(failure("internal", why)), status: 500 });
   }
 
   #serve(request: HttpRequest): Awaitable<HttpReply> {
