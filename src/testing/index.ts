@@ -4,5 +4,6 @@
  */
 
 export { eventHubSuite, type OpenedHub } from "./event-hub.ts";
+export { type OpenedOneTimeStore, oneTimeStoreSuite } from "./one-time.ts";
 export type { Opened, SuiteRunner } from "./runner.ts";
 export { type OpenedSessionStore, sessionStoreSuite } from "./session-store.ts";

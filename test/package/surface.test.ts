@@ -11,6 +11,7 @@ const names = [
   "DeclarationError",
   "McpError",
   "MemoryHub",
+  "MemoryOneTime",
   "MemorySessions",
   "Rejection",
   "adapter2024_11_05",
@@ -52,7 +53,11 @@ it("anyrev/node exports the same and what Node has besides", () => {
 });
 
 it("anyrev/testing exports the contract suites", () => {
-  expect(Object.keys(testing).sort()).toEqual(["eventHubSuite", "sessionStoreSuite"]);
+  expect(Object.keys(testing).sort()).toEqual([
+    "eventHubSuite",
+    "oneTimeStoreSuite",
+    "sessionStoreSuite",
+  ]);
 });
 
 it("what is shared between requests cannot be changed from outside", () => {
