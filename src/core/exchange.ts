@@ -45,7 +45,7 @@ export interface ExchangeContext {
   readonly session: SessionView | undefined;
   /**
    * Tells when the caller is gone, where that cancels the call. Asked for only once a
-   * handler looks at `signal`: an AbortController costs more than the rest of a call.
+   * handler looks whether it is: an AbortController costs more than the rest of a call.
    */
   readonly onDisconnect: ((cancel: () => void) => void) | undefined;
   /** How its caller can be asked. */
@@ -62,6 +62,7 @@ export class Exchange {
   readonly #call: Call;
   readonly #context: ExchangeContext;
   #controller: AbortController | undefined;
+  #watches = false;
   #cancelled: { readonly reason: unknown } | undefined;
   #whenCancelled: (() => void) | undefined;
   #inquiry: Inquiry | undefined;
@@ -108,14 +109,21 @@ export class Exchange {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
       if (this.#cancelled !== undefined) this.#controller.abort(this.#cancelled.reason);
-      else this.#context.onDisconnect?.(() => this.cancel("the caller disconnected"));
+      else this.#watch();
     }
     return this.#controller.signal;
   }
 
   /** Whether the caller cancelled; cheaper than `signal.aborted` when nothing listens. */
   get cancelled(): boolean {
+    this.#watch();
     return this.#cancelled !== undefined;
+  }
+
+  #watch(): void {
+    if (this.#watches) return;
+    this.#watches = true;
+    this.#context.onDisconnect?.(() => this.cancel("the caller disconnected"));
   }
 
   /** Ends the call for its caller. Handlers have no use for it: they just return. */

@@ -59,7 +59,7 @@ export function answer(message: RpcMessage, place: Place, by: Answerer): Awaitab
       return answerRequest(message, place, by);
     case "notification":
       if (message.method === "notifications/cancelled" && place.caller !== undefined) {
-        by.inFlight.cancel(place.caller, message.params);
+        return after(by.inFlight.cancel(place.caller, message.params), () => accepted);
       }
       return accepted;
     case "reply":
@@ -205,7 +205,12 @@ function finish(
   place: Place,
   by: Answerer,
 ): Awaitable<Answer> {
-  if (outcome.kind === "failure") return refuse(outcome, id, place.adapter);
+  if (outcome.kind === "failure") {
+    // Who cancelled waits for nothing, but over HTTP its request must end somehow.
+    const cancels = outcome.failure === "cancelled" && !by.closing.aborted;
+    const silent = cancels && place.binding.http === undefined;
+    return silent ? accepted : refuse(outcome, id, place.adapter);
+  }
   const result = encode(outcome, decoded, place.adapter, by);
   if (result === undefined) {
     const broken = failure("internal", "the server failed to write its result; its log says why");

@@ -25,6 +25,7 @@ export class CallOutlet {
   readonly #onFault: (cause: unknown) => void;
   #outlet: PostOutlet | undefined;
   #onOutlet: ((outlet: PostOutlet) => void) | undefined;
+  #answered = false;
   readonly factory: (() => PostOutlet) | undefined;
 
   constructor(
@@ -57,8 +58,12 @@ export class CallOutlet {
 
   /** Ends the stream with the answer, if there is a stream. */
   #finish({ text }: Answer): HttpReply | undefined {
+    this.#answered = true;
     const stream = this.#outlet?.stream;
-    if (stream === undefined) return undefined;
+    if (stream === undefined) {
+      this.#outlet?.close();
+      return undefined;
+    }
     this.#outlet?.finish(text);
     return streamReply(stream);
   }
@@ -77,6 +82,7 @@ export class CallOutlet {
           }
         : undefined,
     );
+    if (this.#answered) this.#outlet.close();
     this.#onOutlet?.(this.#outlet);
     return this.#outlet;
   }

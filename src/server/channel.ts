@@ -48,7 +48,7 @@ export class Channel {
   readonly #working: Set<Promise<unknown>> = new Set();
   /** The session that the last handshake opened. */
   #sessionId: string | undefined;
-  #stopListening: (() => void) | undefined;
+  #stopTelling: (() => void) | undefined;
 
   constructor(server: Server, send: (text: string) => void, options: ChannelOptions = {}) {
     this.#options = options;
@@ -86,12 +86,17 @@ export class Channel {
     this.#reply(refuse(failure("parse-error", message), undefined, this.#adapters.newest));
   }
 
-  /** Cancels what is running, ends what listens, and waits for what is left to say so. */
-  async close(): Promise<void> {
-    this.#closing.abort();
-    this.#stopListening?.();
+  /** Ends what listens, cancels what is running, and waits for what is left to say so. */
+  close(): Promise<void> {
+    this.hangUp();
     this.#answerer.inFlight.cancelAll("the connection closed");
-    await Promise.allSettled([...this.#working]);
+    return this.settled();
+  }
+
+  /** Takes it that the peer asks nothing more: what listens ends, what is running goes on. */
+  hangUp(): void {
+    this.#closing.abort();
+    this.#stopTelling?.();
   }
 
   /** Waits until every message that was taken is answered. */
@@ -167,9 +172,9 @@ export class Channel {
   /** From the handshake on, its peer hears of changes without having to ask. */
   #openSession(id: string): void {
     this.#sessionId = id;
-    this.#stopListening ??= this.#answerer.service.changes.listen((change) => {
-      this.#tell(change).catch((cause: unknown) => this.#broken(cause));
-    });
+    if (this.#closing.signal.aborted) return;
+    const { changes } = this.#answerer.service;
+    this.#stopTelling ??= changes.listen((change) => void this.#tell(change));
   }
 
   async #tell(change: Parameters<Adapter["notify"]>[0] & Parameters<typeof matches>[1]) {

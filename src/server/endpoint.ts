@@ -259,9 +259,11 @@ class HttpEndpoint {
   }
 
   #end(id: string, sessions: Sessions): Awaitable<HttpReply> {
-    return after(sessions.end(id), () =>
-      after(endSessionStreams(this.#hub, id), () => emptyReply(204)),
-    );
+    return after(sessions.end(id), async () => {
+      await this.#answerer.inFlight.cancelAllOf(id, "the session ended");
+      await endSessionStreams(this.#hub, id);
+      return emptyReply(204);
+    });
   }
 
   async #openStream(

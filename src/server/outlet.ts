@@ -31,6 +31,9 @@ export interface Resumption {
 /** The data of the event after which nothing comes. */
 const endMark = "";
 
+/** Begins the data of the event from which on only the connection it names is written to. */
+const takenMark = ">";
+
 /** The outlet of one POST: nothing until the first message, then a stream. */
 export class PostOutlet implements Outlet {
   readonly detach: ((retryMs: number) => void) | undefined;
@@ -39,6 +42,7 @@ export class PostOutlet implements Outlet {
   #stream: EventStream | undefined;
   #topic: Topic | undefined;
   #onOpen: ((stream: EventStream) => void) | undefined;
+  #closed = false;
 
   constructor(resumption: Resumption | undefined) {
     this.#resumption = resumption;
@@ -59,12 +63,18 @@ export class PostOutlet implements Outlet {
   }
 
   send(message: JsonObject): void {
-    this.#write(this.#open(), JSON.stringify(message));
+    if (!this.#closed) this.#write(this.#open(), JSON.stringify(message));
+  }
+
+  /** Nothing is said after the answer, whatever a handler that was cancelled goes on doing. */
+  close(): void {
+    this.#closed = true;
   }
 
   /** The answer, after which the stream ends. */
   finish(text: string | undefined): void {
     const stream = this.#open();
+    this.close();
     if (text !== undefined) this.#write(stream, text);
     if (this.#topic === undefined) stream.end();
     else this.#topic.publish(endMark);
@@ -87,6 +97,7 @@ export class PostOutlet implements Outlet {
   }
 
   #detach(retryMs: number): void {
+    if (this.#closed) return;
     this.#open();
     this.#topic?.letGo(Math.max(0, Math.round(retryMs)));
   }
@@ -119,7 +130,10 @@ class Topic {
 
   publish(data: string): void {
     const publish = (): Awaitable<unknown> => this.#resumption.hub.publish(this.#name, data);
-    this.#then(publish, () => this.#show(data, undefined));
+    this.#then(publish, () => {
+      if (data === endMark) this.#stream.end();
+      else this.#stream.write(encodeEvent({ event: "message", data }));
+    });
   }
 
   /** Ends the connection as soon as its reader can come back for the rest. */
@@ -157,18 +171,17 @@ class Topic {
         this.#stream.write(encodeEvent({ id: `${this.#id}.${start}`, data: "", retryMs: 1_000 }));
         this.#canReturn = true;
       }
-      const show = ({ cursor, data }: HubEvent): void => this.#show(data, `${this.#id}.${cursor}`);
-      const followed = hub.follow(this.#name, start, show, this.#following.signal);
+      const read = reader(this.#stream, this.#id, undefined);
+      const onEvent = (event: HubEvent): void => {
+        read(event);
+        this.#canReturn = true;
+        this.#leave();
+      };
+      const followed = hub.follow(this.#name, start, onEvent, this.#following.signal);
       return after(followed, (known) => {
         if (!known) throw new Error("the hub lost the topic of a call that has just begun");
       });
     });
-  }
-
-  #show(data: string, id: string | undefined): void {
-    show(this.#stream, data, id);
-    this.#canReturn ||= id !== undefined;
-    this.#leave();
   }
 
   #leave(): void {
@@ -178,37 +191,56 @@ class Topic {
   }
 }
 
-/** One event of a call's topic, to whoever reads it. */
-function show(stream: EventStream, data: string, id: string | undefined): void {
-  if (data === endMark) stream.end();
-  else stream.write(encodeEvent({ event: "message", id, data }));
-}
-
 function topicOf(session: string, stream: string): string {
   return `stream:${session}:${stream}`;
 }
 
 /**
  * Takes up a call's stream after an event. Only the session that the call belongs to knows
- * the topic, whatever id it is given.
+ * the topic, whatever id it is given. A message goes to one connection only, so whichever
+ * was written to before ends, on whatever worker, even if it only seems to be alive
+ * (basic/transports, Multiple Connections, 2025-11-25).
  *
  * @returns false when the event is unknown or too old.
  */
-export function resumeStream(
+export async function resumeStream(
   hub: EventHub,
   session: string,
   lastEventId: string,
   stream: EventStream,
-): Awaitable<boolean> {
+): Promise<boolean> {
   const dot = lastEventId.lastIndexOf(".");
   const id = lastEventId.slice(0, dot);
   if (!/^[0-9a-f-]{36}$/.test(id)) return false;
+  const topic = topicOf(session, id);
+  const from = lastEventId.slice(dot + 1);
+  // Only asks: nothing is written to a topic that cannot be read.
+  if (!(await hub.follow(topic, from, () => undefined, AbortSignal.abort()))) return false;
+  const taken = `${takenMark}${crypto.randomUUID()}`;
+  await hub.publish(topic, taken);
   const ended = new AbortController();
   stream.onClose(() => ended.abort());
-  return hub.follow(
-    topicOf(session, id),
-    lastEventId.slice(dot + 1),
-    ({ cursor, data }) => show(stream, data, `${id}.${cursor}`),
-    ended.signal,
-  );
+  return hub.follow(topic, from, reader(stream, id, taken), ended.signal);
+}
+
+/**
+ * Writes what a call's topic holds to one connection.
+ *
+ * @param id - what the ids of its events begin with
+ * @param taken - the event by which this connection took over; undefined for the first
+ */
+function reader(
+  stream: EventStream,
+  id: string,
+  taken: string | undefined,
+): (event: HubEvent) => void {
+  // Those that took over earlier are among what is read again.
+  let own = taken === undefined;
+  return ({ cursor, data }) => {
+    if (data === endMark) stream.end();
+    else if (data.startsWith(takenMark)) {
+      if (own) stream.end();
+      else own = data === taken;
+    } else stream.write(encodeEvent({ event: "message", id: `${id}.${cursor}`, data }));
+  };
 }

@@ -29,6 +29,7 @@ export class PendingQuestions {
     outlet: Pick<Outlet, "send" | "onLost">,
     options: PushOptions,
   ): Promise<unknown> {
+    if (options.signal.aborted) throw new McpError("the call was over before it asked");
     const id = `${prefix}${crypto.randomUUID()}`;
     const ended = new AbortController();
     const reply = new Promise<unknown>((resolve) => this.#waiting.set(id, resolve));
@@ -38,7 +39,7 @@ export class PendingQuestions {
       if (isAsked) outlet.send(cancelNotice(id, why));
     });
     try {
-      const hindered = await Promise.race([this.#follow(id, ended.signal), interrupted.promise]);
+      const hindered = await Promise.race([interrupted.promise, this.#follow(id, ended.signal)]);
       if (hindered !== undefined) throw hindered;
       outlet.send({ jsonrpc: "2.0", id, ...question });
       isAsked = true;
@@ -123,7 +124,6 @@ function interruption(
     },
     Math.min(timeoutMs, longestTimerMs),
   );
-  if (signal.aborted) onAbort();
   signal.addEventListener("abort", onAbort, { once: true });
   ended.addEventListener(
     "abort",

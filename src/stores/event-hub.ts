@@ -23,7 +23,8 @@ export interface EventHub {
   /**
    * Calls back for each event after a cursor, first for those that are there, then as they
    * come, one at a time, until the signal aborts: from then on it calls back no more. `onEvent`
-   * must not throw; it may publish.
+   * must not throw; it may publish. With a signal that has aborted before, it only tells
+   * whether the cursor can be gone on from.
    *
    * @returns false, and never calls back, when the topic no longer reaches back to the
    * cursor, or the cursor is none: a reader learns of a loss instead of missing it.

@@ -205,16 +205,21 @@ function statesAbort(test: Test): void {
     assertEqual(seen, ["a"], "what came before and after the abort");
   });
 
-  test("never calls back for a signal that has aborted before", async ({ hub }) => {
+  test("only tells what it could do, for a signal that has aborted before", async ({ hub }) => {
     const start = await hub.position("t");
     await hub.publish("t", "a");
     const seen: string[] = [];
-    await hub.follow("t", start, ({ data }) => seen.push(data), AbortSignal.abort());
+    const ask = async (from: Cursor): Promise<boolean> =>
+      hub.follow("t", from, ({ data }) => seen.push(data), AbortSignal.abort());
+    assert(await ask(start), "a cursor was taken for lost that is not");
+    assert(!(await ask("none")), "a cursor that is none was taken for one");
     const witness = await follow(hub, "t", start);
     await hub.publish("t", "b");
     await witness.reaches("a b");
     await sleep(20);
     assertEqual(seen, [], "what was called back");
+    await hub.delete("t");
+    assert(!(await ask(start)), "the loss of a deleted topic was not told");
   });
 
   test("takes one follower off without another", async ({ hub }) => {
