@@ -119,6 +119,10 @@ class HttpEndpoint {
     }
   }
 
+  readonly #onHubFault = (cause: unknown): void => {
+    this.#answerer.service.log({ level: "error", message: "the event hub failed", cause });
+  };
+
   /** No input leads here: only a store that fails, or a fault of ours. */
   #broken(cause: unknown, id?: RequestId): HttpReply {
     this.#answerer.service.log({ level: "error", message: "a request could not be served", cause });
@@ -199,7 +203,7 @@ class HttpEndpoint {
     const refused = this.#findFault(preamble, selection, session === "unknown");
     if (refused !== undefined) return toReply(refused, request);
     const kept = adapter.era === "handshake" ? live : undefined;
-    const outlet = new CallOutlet(request, adapter, kept, this.#hub);
+    const outlet = new CallOutlet(request, adapter, kept, this.#hub, this.#onHubFault);
     const answered = this.#run(preamble, {
       adapter,
       binding: this.#binder.bind(preamble, selection, true),
@@ -268,9 +272,11 @@ class HttpEndpoint {
   }
 
   #end(id: string, sessions: Sessions): Awaitable<HttpReply> {
-    return after(sessions.end(id), () =>
-      after(endSessionStreams(this.#hub, id), () => emptyReply(204)),
-    );
+    return after(sessions.end(id), async () => {
+      await this.#answerer.inFlight.cancelAllOf(id, "the session ended");
+      await endSessionStreams(this.#hub, id);
+      return emptyReply(204);
+    });
   }
 
   async #openStream(
@@ -288,6 +294,7 @@ class HttpEndpoint {
       adapter,
       lastEventId: request.headers("last-event-id"),
       closing: this.#closing.signal,
+      onFault: this.#onHubFault,
     });
     if (stream !== undefined) return streamReply(stream);
     const why = "Last-Event-ID names no event that can be gone on from; open the stream without it";

@@ -16,18 +16,24 @@ export async function serveFetch(endpoint: Handler, request: Request): Promise<R
 
 function pour(stream: EventStream, request: Request): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  request.signal.addEventListener("abort", () => stream.disconnect(), { once: true });
+  const { signal } = request;
   return new ReadableStream<Uint8Array>(
     {
-      start: (controller) =>
+      start: (controller) => {
+        const onAbort = (): void => {
+          stream.disconnect();
+          // Whoever still reads learns of it; a body that neither goes on nor ends holds them.
+          controller.error(signal.reason);
+        };
         stream.attach({
-          write: (text) => {
-            controller.enqueue(encoder.encode(text));
-            return maxQueuedBytes - (controller.desiredSize ?? 0);
-          },
+          write: (text) => controller.enqueue(encoder.encode(text)),
+          waiting: () => maxQueuedBytes - (controller.desiredSize ?? maxQueuedBytes),
           end: () => controller.close(),
           destroy: () => controller.error(new Error("the reader of the stream fell behind")),
-        }),
+        });
+        if (signal.aborted) onAbort();
+        else signal.addEventListener("abort", onAbort, { once: true });
+      },
       cancel: () => stream.disconnect(),
     },
     { highWaterMark: maxQueuedBytes, size: (chunk) => chunk?.byteLength ?? 0 },
