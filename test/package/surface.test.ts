@@ -5,9 +5,11 @@ import { expect, it } from "vitest";
 
 const names = [
   "AdapterSet",
+  "Channel",
   "Content",
   "DeclarationError",
   "McpError",
+  "MemoryHub",
   "MemorySessions",
   "Rejection",
   "adapter2024_11_05",
@@ -19,12 +21,14 @@ const names = [
   "assistant",
   "audio",
   "createEndpoint",
+  "createLegacySse",
   "createServer",
   "failed",
   "image",
   "link",
   "logToConsole",
   "mixed",
+  "openMemoryChannel",
   "parseUriTemplate",
   "readPreamble",
   "resource",
@@ -38,7 +42,9 @@ it("anyrev exports these names and no other", () => {
 });
 
 it("anyrev/node exports the same and what Node has besides", () => {
-  expect(Object.keys(node).sort()).toEqual([...names, "serve", "toNodeHandler"].sort());
+  expect(Object.keys(node).sort()).toEqual(
+    [...names, "serve", "serveStdio", "toNodeHandler"].sort(),
+  );
   for (const [name, value] of Object.entries(portable)) {
     expect(Reflect.get(node, name), name).toBe(value);
   }
