@@ -37,7 +37,8 @@ export class PostOutlet implements Outlet {
 
   constructor(resumption: Resumption | undefined) {
     this.#resumption = resumption;
-    this.detach = resumption === undefined ? undefined : (retryMs) => this.#detach(retryMs);
+    // A reader that was told no event id yet has nothing to come back with.
+    this.detach = resumption?.primed ? (retryMs) => this.#detach(retryMs) : undefined;
   }
 
   /** The stream, once there was something to say before the answer. */
