@@ -19,7 +19,7 @@ export interface Asked {
 }
 
 /** What the user or the model makes of a question: the result of its request. */
-export type Reaction = (asked: Asked) => JsonObject;
+export type Reaction = (asked: Asked) => JsonObject | Promise<JsonObject>;
 
 /** The data of each event, as it comes; those that only carry an id are left out. */
 export async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
@@ -73,7 +73,7 @@ async function reply(
   react: Reaction,
 ): Promise<void> {
   const asked = { method: String(method), params: isObject(params) ? params : {} };
-  const message = { jsonrpc: "2.0", id, result: react(asked) };
+  const message = { jsonrpc: "2.0", id, result: await react(asked) };
   assertReply(revision, { id: id as string, ...asked }, message);
   const session = called["mcp-session-id"];
   const headers = headersFor(revision, message);
@@ -92,28 +92,33 @@ export async function converse(
   let params: JsonObject = { name, arguments: args };
   for (let round = 0; round < 12; round++) {
     const answer = await client.ask("tools/call", params);
-    const next = nextRound(answer.result ?? {}, args, react);
+    const next = await nextRound(answer.result ?? {}, args, react);
     if (next === undefined) return answer;
     params = { name, ...next };
   }
   throw new Error(`${name} asks for ever`);
 }
 
-function nextRound(result: JsonObject, args: JsonObject, react: Reaction): JsonObject | undefined {
+async function nextRound(
+  result: JsonObject,
+  args: JsonObject,
+  react: Reaction,
+): Promise<JsonObject | undefined> {
   if (result["resultType"] === "input_required") {
     const { inputRequests, requestState } = result;
-    const answers = Object.entries(isObject(inputRequests) ? inputRequests : {}).map(
-      ([key, asked]) => [key, react(asked as unknown as Asked)] as const,
-    );
-    return { arguments: args, inputResponses: Object.fromEntries(answers), requestState };
+    const inputResponses: Record<string, unknown> = {};
+    for (const [key, asked] of Object.entries(isObject(inputRequests) ? inputRequests : {})) {
+      inputResponses[key] = await react(asked as unknown as Asked);
+    }
+    return { arguments: args, inputResponses, requestState };
   }
   const told = readTold(result);
   if (told === undefined) return undefined;
-  const answers = told.asked.map(({ key, message }) => [
-    key,
-    inWords(react({ method: "elicitation/create", params: { message } })),
-  ]);
-  return { arguments: { ...args, _answers: Object.fromEntries(answers), _state: told.state } };
+  const answers: Record<string, unknown> = {};
+  for (const { key, message } of told.asked) {
+    answers[key] = inWords(await react({ method: "elicitation/create", params: { message } }));
+  }
+  return { arguments: { ...args, _answers: answers, _state: told.state } };
 }
 
 /** A question that is told to the model, as a model understands it. */
