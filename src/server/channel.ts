@@ -62,11 +62,16 @@ export class Channel {
       hub: undefined,
       closing: this.#closing.signal,
     }).answerer;
-    this.#outlet = { send: (message) => send(JSON.stringify(message)), detach: undefined };
+    this.#outlet = {
+      send: (message) => send(JSON.stringify(message)),
+      detach: undefined,
+      onLost: undefined,
+    };
   }
 
   /** Takes one message as bytes. Its answer is sent when it is there; nothing here throws. */
   receive(bytes: Uint8Array): void {
+    if (this.#closing.signal.aborted) return;
     try {
       const answered = this.#read(readPreamble(bytes));
       if (isPromise(answered)) this.#follow(answered);

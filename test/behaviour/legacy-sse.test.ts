@@ -354,8 +354,8 @@ describe("HTTP+SSE", () => {
     const walker = await walkWithSdk1(transport, "2025-11-25");
     const texts = await callEveryTool(walker);
     expect(walker.negotiated).toBe("2025-11-25");
-    expect(texts.get("test_sampling")).toBe("LLM response: Paris");
-    expect(texts.get("test_elicitation")).toContain("a username");
+    expect(texts.get("test_sampling")).toBe("LLM response: Ada");
+    expect(texts.get("test_elicitation")).toContain('"username":"Ada"');
     expect(walker.problems).toEqual([]);
     await walker.close();
   });

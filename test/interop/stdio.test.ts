@@ -27,18 +27,18 @@ async function walk(walker: Walker, revision: Revision, sessions: boolean): Prom
     expect(texts.get("recall")).toBe(JSON.stringify({ value: sessions ? "v" : null }));
     if (revision >= "2025-06-18") {
       expect(JSON.parse(texts.get("ask_twice") ?? "")).toMatchObject({
-        first: "a answer",
-        second: "a answer",
+        first: "Ada",
+        second: "Ada",
         count: 1,
         effects: 1,
       });
-      expect(texts.get("test_elicitation")).toContain("a username");
+      expect(texts.get("test_elicitation")).toContain('"username":"Ada"');
       expect(walker.asked).toContain("elicitation/create");
       expect(await walker.getPrompt("test_input_required_result_prompt")).toMatchObject({
-        messages: [{ content: { text: "The context is a context." } }],
+        messages: [{ content: { text: "The context is Ada." } }],
       });
     }
-    expect(texts.get("test_sampling")).toBe("LLM response: Paris");
+    expect(texts.get("test_sampling")).toBe("LLM response: Ada");
     expect(texts.get("test_input_required_result_list_roots")).toBe("There are 1 roots.");
     expect(walker.problems).toEqual([]);
   } finally {

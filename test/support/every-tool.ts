@@ -13,6 +13,7 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { expect } from "vitest";
 import { clientInfo } from "./official.ts";
+import { askable, elicit, listRoots, sample } from "./official-answers.ts";
 import {
   checkReply,
   checkServerMessage,
@@ -35,45 +36,19 @@ export interface Walker {
   close(): Promise<void>;
 }
 
-const capabilities = { elicitation: {}, sampling: {}, roots: {} };
-
-const answers = {
-  "sampling/createMessage": {
-    role: "assistant",
-    model: "none",
-    content: { type: "text", text: "Paris" },
-  },
-  "roots/list": { roots: [{ uri: "file:///work", name: "Work" }] },
-} as const;
-
-/** Fills in a form: every field that is required, by its name. */
-function fillIn(params: JsonObject) {
-  const schema = params["requestedSchema"];
-  const required = isObject(schema) && Array.isArray(schema["required"]) ? schema["required"] : [];
-  const values: Readonly<Record<string, string | boolean>> = { ok: true };
-  const content = Object.fromEntries(
-    required.map(String).map((name) => [name, values[name] ?? `a ${name}`]),
-  );
-  return { action: "accept" as const, content };
-}
-
 export async function walkWithSdk1(transport: Transport1, revision: Revision): Promise<Walker> {
   const asked: string[] = [];
   const problems = watch(transport, revision);
-  const client = new Client1(clientInfo, { capabilities });
+  const client = new Client1(clientInfo, { capabilities: askable });
   const note = <T>(method: string, answer: T): T => {
     asked.push(method);
     return answer;
   };
   client.setRequestHandler(ElicitRequestSchema, ({ method, params }) =>
-    note(method, fillIn(params as JsonObject)),
+    note(method, elicit(params)),
   );
-  client.setRequestHandler(CreateMessageRequestSchema, ({ method }) =>
-    note(method, answers[method]),
-  );
-  client.setRequestHandler(ListRootsRequestSchema, ({ method }) =>
-    note(method, { roots: [...answers[method].roots] }),
-  );
+  client.setRequestHandler(CreateMessageRequestSchema, ({ method }) => note(method, sample()));
+  client.setRequestHandler(ListRootsRequestSchema, ({ method }) => note(method, listRoots()));
   let negotiated: string | undefined;
   const setVersion = transport.setProtocolVersion?.bind(transport);
   transport.setProtocolVersion = (version) => {
@@ -99,18 +74,18 @@ export async function walkWithSdk2(
 ): Promise<Walker> {
   const asked: string[] = [];
   const problems = watch(transport, revision);
-  const client = new Client2(clientInfo, { ...options, capabilities });
+  const client = new Client2(clientInfo, { ...options, capabilities: askable });
   client.setRequestHandler("elicitation/create", ({ method, params }) => {
     asked.push(method);
-    return fillIn(params as JsonObject);
+    return elicit(params);
   });
   client.setRequestHandler("sampling/createMessage", ({ method }) => {
     asked.push(method);
-    return answers[method];
+    return sample();
   });
   client.setRequestHandler("roots/list", ({ method }) => {
     asked.push(method);
-    return { roots: [...answers[method].roots] };
+    return listRoots();
   });
   await client.connect(transport);
   return {
