@@ -1,7 +1,7 @@
 /** The verbs a handler asks with, turned into questions. */
 import { blocksOf, type Content } from "./content.ts";
 import { compileForm } from "./form.ts";
-import type { Inquiry } from "./inquiry.ts";
+import { type Inquiry, Pause } from "./inquiry.ts";
 import {
   type Answer,
   accepted,
@@ -125,18 +125,12 @@ export async function roots(
 export async function together<T extends Readonly<Record<string, Promise<unknown>>>>(
   asked: T,
 ): Promise<{ [K in keyof T]: Awaited<T[K]> }> {
-  const entries = await Promise.all(
-    Object.entries(asked).map(async ([key, each]) => {
-      const [settled] = await Promise.allSettled([each]);
-      return [key, settled] as const;
-    }),
-  );
-  for (const [, settled] of entries) {
-    if (settled?.status === "rejected") throw settled.reason;
-  }
-  const values = entries.map(([key, settled]) => [
-    key,
-    settled?.status === "fulfilled" ? settled.value : undefined,
-  ]);
+  const settled = await Promise.allSettled(Object.values(asked));
+  const reasons = settled.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+  // Nobody is to answer the others when one of them cannot be asked at all.
+  const worst: unknown = reasons.find((reason) => !(reason instanceof Pause)) ?? reasons[0];
+  if (reasons.length > 0) throw worst;
+  const keys = Object.keys(asked);
+  const values = settled.map((each, at) => [keys[at], "value" in each ? each.value : undefined]);
   return Object.fromEntries(values) as { [K in keyof T]: Awaited<T[K]> };
 }

@@ -67,6 +67,8 @@ export class Exchange {
   #whenCancelled: (() => void) | undefined;
   #inquiry: Inquiry | undefined;
   #telling: Telling | undefined;
+  /** The call has its outcome, or was cancelled: nothing is told or asked any more. */
+  #over = false;
 
   constructor(call: Call, context: ExchangeContext) {
     this.#call = call;
@@ -129,6 +131,7 @@ export class Exchange {
     if (this.#cancelled !== undefined) return;
     this.#cancelled = { reason };
     this.#controller?.abort(reason);
+    this.end();
     this.#whenCancelled?.();
   }
 
@@ -149,7 +152,7 @@ export class Exchange {
     key: string,
     options: FormOptions<S> | UrlOptions,
   ): Promise<Answer<AnswerContent<S>>> {
-    return ask(this.#conversation(), this.signal, key, options);
+    return observed(ask(this.#conversation(), this.signal, key, options));
   }
 
   /** Asks several at once: in one round, where asking takes rounds. */
@@ -167,20 +170,22 @@ export class Exchange {
 
   /** Lets the caller's model write something. */
   sample(key: string, options: SampleOptions): Promise<Sample> {
-    return sample(this.#conversation(), this.signal, key, options);
+    return observed(sample(this.#conversation(), this.signal, key, options));
   }
 
   /** The directories the caller works in. */
   roots(options?: RootsOptions): Promise<readonly Root[]> {
-    return roots(this.#conversation(), this.signal, options);
+    return observed(roots(this.#conversation(), this.signal, options));
   }
 
   /**
    * Computes a value once over all rounds of this call, however often the handler runs. The
-   * value travels with the caller, sealed: keep it small, and plain JSON.
+   * value travels with the caller, sealed: keep it small, and plain JSON. What is returned
+   * is its JSON read again, in the first round as in the last; a function that throws has
+   * computed nothing, and is called again the next time.
    */
   once<T>(key: string, compute: () => Awaitable<T>): Promise<T> {
-    return this.#conversation().once(key, compute);
+    return observed(this.#conversation().once(key, compute));
   }
 
   /** A place for plain JSON that is kept over all rounds of this call. */
@@ -209,7 +214,7 @@ export class Exchange {
    * @param retryMs - how long the caller is asked to wait before it comes back
    */
   detach(retryMs = 1_000): void {
-    this.#context.detach?.(retryMs);
+    if (!this.#over) this.#context.detach?.(retryMs);
   }
 
   /** What this call has asked, if it has. */
@@ -217,25 +222,32 @@ export class Exchange {
     return this.#inquiry;
   }
 
+  /** Whether the call stopped at a question, whatever its handler made of the stop. */
+  get paused(): boolean {
+    return this.#inquiry !== undefined && this.#inquiry.open.size > 0;
+  }
+
   /** Takes up what an earlier round of the call left. */
   resume({ carried, fresh }: Resumed): void {
     this.#inquiry = new Inquiry(this.#context.asking, carried, fresh);
   }
 
-  /** Nothing is told after the outcome. */
+  /** Nothing is told or asked after the outcome; questions that wait are taken back. */
   end(): void {
+    this.#over = true;
     this.#telling?.end();
+    this.#inquiry?.end();
   }
 
   #conversation(): Inquiry {
     this.#inquiry ??= new Inquiry(this.#context.asking);
+    if (this.#over) this.#inquiry.end();
     return this.#inquiry;
   }
 
   #teller(): Telling | undefined {
     const { tell, logLevel } = this.#context;
-    // Who cancelled wants to hear no more, and takes the id of the call for free.
-    if (tell === undefined || this.#cancelled !== undefined) return undefined;
+    if (tell === undefined || this.#over) return undefined;
     this.#telling ??= new Telling({
       token: this.#call.progressToken,
       logLevel: this.#call.logLevel ?? logLevel,
@@ -272,4 +284,14 @@ export class Exchange {
   failed(words: string): Content {
     return failed(words);
   }
+}
+
+/**
+ * A handler may start to ask and never wait, or stop waiting at the first of several stops.
+ * What such a promise comes to shows in the outcome, or concerns nobody; a rejection that
+ * nobody sees would end the whole process.
+ */
+function observed<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
 }

@@ -22,6 +22,7 @@ export class CallOutlet {
   readonly #adapter: Adapter;
   readonly #session: SessionRecord | undefined;
   readonly #hub: EventHub;
+  readonly #onFault: (cause: unknown) => void;
   #outlet: PostOutlet | undefined;
   #onOutlet: ((outlet: PostOutlet) => void) | undefined;
   #answered = false;
@@ -32,11 +33,13 @@ export class CallOutlet {
     adapter: Adapter,
     session: SessionRecord | undefined,
     hub: EventHub,
+    onFault: (cause: unknown) => void,
   ) {
     this.#request = request;
     this.#adapter = adapter;
     this.#session = session;
     this.#hub = hub;
+    this.#onFault = onFault;
     this.factory = takesStream(request) ? () => this.#make() : undefined;
   }
 
@@ -47,9 +50,9 @@ export class CallOutlet {
         outlet.onOpen((stream) => resolve(streamReply(stream)));
       if (this.#outlet === undefined) this.#onOutlet = onOutlet;
       else onOutlet(this.#outlet);
-      answered.then((found) => {
-        resolve(this.#finish(found) ?? toReply(found, this.#request));
-      }, reject);
+      answered
+        .then((found) => resolve(this.#finish(found) ?? toReply(found, this.#request)))
+        .catch(reject);
     });
   }
 
@@ -71,7 +74,12 @@ export class CallOutlet {
     const resumes = this.#session !== undefined && resumption !== "none";
     this.#outlet = new PostOutlet(
       resumes
-        ? { hub: this.#hub, session: this.#session.id, primed: resumption === "primed" }
+        ? {
+            hub: this.#hub,
+            session: this.#session.id,
+            primed: resumption === "primed",
+            onFault: this.#onFault,
+          }
         : undefined,
     );
     if (this.#answered) this.#outlet.close();

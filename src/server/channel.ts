@@ -62,11 +62,16 @@ export class Channel {
       hub: undefined,
       closing: this.#closing.signal,
     }).answerer;
-    this.#outlet = { send: (message) => send(JSON.stringify(message)), detach: undefined };
+    this.#outlet = {
+      send: (message) => send(JSON.stringify(message)),
+      detach: undefined,
+      onLost: undefined,
+    };
   }
 
   /** Takes one message as bytes. Its answer is sent when it is there; nothing here throws. */
   receive(bytes: Uint8Array): void {
+    if (this.#closing.signal.aborted) return;
     try {
       const answered = this.#read(readPreamble(bytes));
       if (isPromise(answered)) this.#follow(answered);
@@ -81,12 +86,17 @@ export class Channel {
     this.#reply(refuse(failure("parse-error", message), undefined, this.#adapters.newest));
   }
 
-  /** Cancels what is running, ends what listens, and waits for what is left to say so. */
-  async close(): Promise<void> {
+  /** Ends what listens, cancels what is running, and waits for what is left to say so. */
+  close(): Promise<void> {
+    this.hangUp();
+    this.#answerer.inFlight.cancelAll("the connection closed");
+    return this.settled();
+  }
+
+  /** Takes it that the peer asks nothing more: what listens ends, what is running goes on. */
+  hangUp(): void {
     this.#closing.abort();
     this.#stopTelling?.();
-    this.#answerer.inFlight.cancelAll("the connection closed");
-    await Promise.allSettled([...this.#working]);
   }
 
   /** Waits until every message that was taken is answered. */

@@ -118,6 +118,10 @@ class HttpEndpoint {
     }
   }
 
+  readonly #onHubFault = (cause: unknown): void => {
+    this.#answerer.service.log({ level: "error", message: "the event hub failed", cause });
+  };
+
   /** No input leads here: only a store that fails, or a fault of ours. */
   #broken(cause: unknown): HttpReply {
     this.#answerer.service.log({ level: "error", message: "a request could not be served", cause });
@@ -186,7 +190,7 @@ class HttpEndpoint {
     const refused = this.#findFault(preamble, selection, session === "unknown");
     if (refused !== undefined) return toReply(refused, request);
     const kept = adapter.era === "handshake" ? live : undefined;
-    const outlet = new CallOutlet(request, adapter, kept, this.#hub);
+    const outlet = new CallOutlet(request, adapter, kept, this.#hub, this.#onHubFault);
     const answered = this.#run(preamble, {
       adapter,
       binding: this.#binder.bind(preamble, selection, true),
@@ -277,6 +281,7 @@ class HttpEndpoint {
       adapter,
       lastEventId: request.headers("last-event-id"),
       closing: this.#closing.signal,
+      onFault: this.#onHubFault,
     });
     if (stream !== undefined) return streamReply(stream);
     const why = "Last-Event-ID names no event that can be gone on from; open the stream without it";

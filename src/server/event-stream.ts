@@ -93,7 +93,8 @@ export class EventStream {
 
   #finish(): void {
     clearInterval(this.#timer);
-    this.#waiting = this.#sink === undefined ? this.#waiting : [];
+    // What is ended before it could be written is written yet; what is dropped is not.
+    if (this.#gone) this.#waiting = [];
     const callbacks = [...this.#closed];
     this.#closed.clear();
     for (const callback of callbacks) callback();

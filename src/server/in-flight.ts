@@ -2,11 +2,12 @@
 import type { Exchange } from "../core/exchange.ts";
 import { failure, type Outcome } from "../core/outcome.ts";
 import { isRequestId, type RequestId } from "../jsonrpc/message.ts";
-import type { EventHub } from "../stores/event-hub.ts";
-import { type Awaitable, after } from "../util/awaitable.ts";
+import type { EventHub, HubEvent } from "../stores/event-hub.ts";
+import type { Awaitable } from "../util/awaitable.ts";
 import { isObject } from "../util/json.ts";
 
 const cancelled: Outcome = failure("cancelled", "the caller cancelled this request");
+const closed: Outcome = failure("cancelled", "serving ended before this was done");
 
 /** Cancels of calls that do not run where their notice arrived. They are few. */
 const topic = "cancelled";
@@ -47,11 +48,13 @@ export class InFlight {
     const key = keyOf(id);
     const calls = this.#running.get(caller) ?? new Map<string, Exchange>();
     this.#running.set(caller, calls.set(key, ex));
-    this.#follow();
+    void this.#follow();
     try {
       return await Promise.race([
         outcome,
-        new Promise<Outcome>((resolve) => ex.onCancel(() => resolve(cancelled))),
+        new Promise<Outcome>((resolve) =>
+          ex.onCancel(() => resolve(this.#closing.aborted ? closed : cancelled)),
+        ),
       ]);
     } finally {
       if (calls.get(key) === ex) calls.delete(key);
@@ -97,19 +100,19 @@ export class InFlight {
     return named[0] !== undefined;
   }
 
-  #follow(): void {
+  async #follow(): Promise<void> {
     const hub = this.#hub;
     if (hub === undefined || this.#follows) return;
     this.#follows = true;
-    void after(hub.position(topic), (start) =>
-      hub.follow(
-        topic,
-        start,
-        // Only this class writes to the topic.
-        ({ data }) => this.#apply(JSON.parse(data) as Cancel),
-        this.#closing,
-      ),
-    );
+    // Only this class writes to the topic.
+    const take = ({ data }: HubEvent): unknown => this.#apply(JSON.parse(data) as Cancel);
+    try {
+      const start = await hub.position(topic);
+      this.#follows = await hub.follow(topic, start, take, this.#closing);
+    } catch {
+      // Cancels that arrive elsewhere are missed until the next call tries again.
+      this.#follows = false;
+    }
   }
 }
 

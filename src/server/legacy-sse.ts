@@ -8,7 +8,7 @@ import type { Server } from "../core/server.ts";
 import type { Adapter } from "../revisions/adapter.ts";
 import { AdapterSet } from "../revisions/adapter-set.ts";
 import { encodeEvent } from "../sse/encode.ts";
-import type { EventHub } from "../stores/event-hub.ts";
+import type { EventHub, HubEvent } from "../stores/event-hub.ts";
 import { MemorySessions } from "../stores/memory.ts";
 import { MemoryHub } from "../stores/memory-hub.ts";
 import type { SessionStore } from "../stores/session-store.ts";
@@ -155,20 +155,39 @@ class SseTransport {
       this.#streams.delete(stream);
       ended.abort();
       void channel.close();
-      void this.#store.delete(id);
-      void this.#hub.delete(topicOf(id));
+      void this.#forget(id);
     });
     // Relative, so that it is right behind any prefix that a proxy adds.
     stream.write(encodeEvent({ event: "endpoint", data: `${this.#messages}?sessionId=${id}` }));
-    const followed = after(this.#hub.position(topicOf(id)), (start) =>
-      this.#hub.follow(
-        topicOf(id),
-        start,
-        ({ data }) => channel.receive(fromText(data)),
-        ended.signal,
-      ),
-    );
-    return after(followed, () => streamReply(stream));
+    return this.#follow(id, channel, stream, ended.signal);
+  }
+
+  async #follow(
+    id: string,
+    channel: Channel,
+    stream: EventStream,
+    ended: AbortSignal,
+  ): Promise<HttpReply> {
+    const topic = topicOf(id);
+    try {
+      const start = await this.#hub.position(topic);
+      const take = ({ data }: HubEvent): void => channel.receive(fromText(data));
+      if (await this.#hub.follow(topic, start, take, ended)) return streamReply(stream);
+      throw new Error("the hub lost the topic of a stream that was just opened");
+    } catch (cause) {
+      stream.disconnect();
+      throw cause;
+    }
+  }
+
+  async #forget(id: string): Promise<void> {
+    try {
+      await this.#store.delete(id);
+      await this.#hub.delete(topicOf(id));
+    } catch (cause) {
+      // Both expire by themselves.
+      this.#server.log({ level: "warning", message: "a stream could not be forgotten", cause });
+    }
   }
 
   #post(request: HttpRequest): Awaitable<HttpReply> {

@@ -1,13 +1,17 @@
 /** Every name that users may import. Changing this list is changing the public surface. */
 import * as portable from "anyrev";
 import * as node from "anyrev/node";
+import * as testing from "anyrev/testing";
 import { expect, it } from "vitest";
 
 const names = [
   "AdapterSet",
+  "Channel",
   "Content",
   "DeclarationError",
   "McpError",
+  "MemoryHub",
+  "MemoryOneTime",
   "MemorySessions",
   "Rejection",
   "adapter2024_11_05",
@@ -19,12 +23,14 @@ const names = [
   "assistant",
   "audio",
   "createEndpoint",
+  "createLegacySse",
   "createServer",
   "failed",
   "image",
   "link",
   "logToConsole",
   "mixed",
+  "openMemoryChannel",
   "parseUriTemplate",
   "readPreamble",
   "resource",
@@ -38,10 +44,20 @@ it("anyrev exports these names and no other", () => {
 });
 
 it("anyrev/node exports the same and what Node has besides", () => {
-  expect(Object.keys(node).sort()).toEqual([...names, "serve", "toNodeHandler"].sort());
+  expect(Object.keys(node).sort()).toEqual(
+    [...names, "serve", "serveStdio", "toNodeHandler"].sort(),
+  );
   for (const [name, value] of Object.entries(portable)) {
     expect(Reflect.get(node, name), name).toBe(value);
   }
+});
+
+it("anyrev/testing exports the contract suites", () => {
+  expect(Object.keys(testing).sort()).toEqual([
+    "eventHubSuite",
+    "oneTimeStoreSuite",
+    "sessionStoreSuite",
+  ]);
 });
 
 it("what is shared between requests cannot be changed from outside", () => {
