@@ -55,8 +55,10 @@ function attempt(call: Call, run: Run): Awaitable<Outcome> {
 function settle(call: Call, outcome: Outcome, { ex, principal, service }: Run): Awaitable<Outcome> {
   ex.end();
   const { inquiry } = ex;
-  if (inquiry === undefined || inquiry.open.size === 0) return outcome;
-  return suspend(call, inquiry, principal, service);
+  if (inquiry === undefined) return outcome;
+  return after(inquiry.settled(), () =>
+    inquiry.open.size === 0 ? outcome : suspend(call, inquiry, principal, service),
+  );
 }
 
 function perform(asked: Operation, run: Run): Awaitable<Outcome> {

@@ -141,7 +141,7 @@ export class Exchange {
     key: string,
     options: FormOptions<S> | UrlOptions,
   ): Promise<Answer<AnswerContent<S>>> {
-    return ask(this.#conversation(), this.signal, key, options);
+    return unheard(ask(this.#conversation(), this.signal, key, options));
   }
 
   /** Asks several at once: in one round, where asking takes rounds. */
@@ -159,12 +159,12 @@ export class Exchange {
 
   /** Lets the caller's model write something. */
   sample(key: string, options: SampleOptions): Promise<Sample> {
-    return sample(this.#conversation(), this.signal, key, options);
+    return unheard(sample(this.#conversation(), this.signal, key, options));
   }
 
   /** The directories the caller works in. */
   roots(options?: RootsOptions): Promise<readonly Root[]> {
-    return roots(this.#conversation(), this.signal, options);
+    return unheard(roots(this.#conversation(), this.signal, options));
   }
 
   /**
@@ -263,4 +263,10 @@ export class Exchange {
   failed(words: string): Content {
     return failed(words);
   }
+}
+
+/** A handler that ends without waiting for an answer must not bring the process down. */
+function unheard<T>(answer: Promise<T>): Promise<T> {
+  answer.catch(() => undefined);
+  return answer;
 }

@@ -54,6 +54,9 @@ export class Inquiry {
   readonly #once: Map<string, unknown>;
   readonly #open: Map<string, Question> = new Map();
   readonly #running: Map<string, Promise<unknown>> = new Map();
+  /** Pushed questions that wait for their answers. */
+  readonly #pushed: Set<Promise<unknown>> = new Set();
+  readonly #ended: AbortController = new AbortController();
   /** Kept from round to round; plain JSON. */
   readonly state: Record<string, unknown>;
 
@@ -114,7 +117,25 @@ export class Inquiry {
     return "never";
   }
 
-  async #push(key: string, question: Question, options: PushOptions): Promise<unknown> {
+  /**
+   * Waits for what was pushed, once the handler has ended: for the answers, where the call
+   * goes on in another round, so that nobody is asked twice; else only until each question
+   * is taken back.
+   */
+  settled(): Awaitable<unknown> {
+    if (this.#pushed.size === 0) return undefined;
+    if (this.#open.size === 0) this.#ended.abort();
+    return Promise.allSettled([...this.#pushed]);
+  }
+
+  #push(key: string, question: Question, options: PushOptions): Promise<unknown> {
+    const signal = AbortSignal.any([options.signal, this.#ended.signal]);
+    const pushed = this.#pushAndJudge(key, question, { ...options, signal });
+    this.#pushed.add(pushed);
+    return pushed.finally(() => this.#pushed.delete(pushed));
+  }
+
+  async #pushAndJudge(key: string, question: Question, options: PushOptions): Promise<unknown> {
     const raw = await this.#asking.push(question, options);
     const answer = await judge(question, raw);
     if (answer === undefined) {

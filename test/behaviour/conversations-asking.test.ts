@@ -65,6 +65,16 @@ describe.each(columns)("a caller of %s over %s", (revision, wire) => {
     expect(question && fieldsOf(question)).toEqual({});
   });
 
+  it("is not kept waiting by a handler that does not wait for its own question", async () => {
+    await using peer = await open((question) =>
+      question.key === undefined ? undefined : { action: "decline" },
+    );
+    expect(await peer.call("ask_and_leave")).toBe("left");
+    expect(peer.questions).toHaveLength(1);
+    const takenBack = by("form") === "push" ? [{ requestId: expect.anything() }] : [];
+    expect(peer.told("notifications/cancelled")).toMatchObject(takenBack);
+  });
+
   it("that can be asked is asked although there is a default", async () => {
     await using peer = await open();
     const said = await peer.call("ask_or_default");

@@ -80,6 +80,10 @@ function declareForms(server: Server): void {
       await ex.ask("who", { message: "who?", schema: nameForm, default: { name: "Nobody" } }),
     ),
   );
+  tool(server, "ask_and_leave", async (ex) => {
+    void ask(ex, "who");
+    return "left";
+  });
   server.tool("ask_or_fail", {}, async (_, ex) => JSON.stringify(await ask(ex, "who")));
 }
 
