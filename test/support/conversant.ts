@@ -101,10 +101,14 @@ export class Conversant implements AsyncDisposable {
 
   /** Sends a request and does not wait. */
   start(method: string, params: JsonObject = {}): Started {
+    return this.#start(method, params, (message) => assertClientMessage(this.revision, message));
+  }
+
+  #start(method: string, params: JsonObject, check: (message: RawRequest) => void): Started {
     const id = ++this.#lastId;
     const capabilities = this.#capabilities;
     const message = request(this.revision, id, method, params, { capabilities });
-    assertClientMessage(this.revision, message);
+    check(message);
     this.rounds++;
     const reply = new Promise<Reply>((resolve) => {
       this.#waiting.set(id, { request: message, resolve });
@@ -113,8 +117,19 @@ export class Conversant implements AsyncDisposable {
   }
 
   /** Sends a request and gives its reply. */
-  async ask(method: string, params: JsonObject = {}): Promise<Reply> {
-    const { reply } = this.start(method, params);
+  ask(method: string, params: JsonObject = {}): Promise<Reply> {
+    return this.#await(method, this.start(method, params));
+  }
+
+  /** Sends a request that no client would send, and gives its reply. */
+  askRaw(method: string, params: JsonObject): Promise<Reply> {
+    return this.#await(
+      method,
+      this.#start(method, params, () => {}),
+    );
+  }
+
+  async #await(method: string, { reply }: Started): Promise<Reply> {
     const found = await within(reply, `${method} is answered`, () => this.#check());
     this.#check();
     return found;
