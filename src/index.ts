@@ -69,6 +69,7 @@ export type {
   Role,
   ToolAnnotations,
 } from "./core/model.ts";
+export { MemoryOneTime, type MemoryOneTimeOptions, type OneTimeStore } from "./core/one-time.ts";
 export type { Failure, FailureKind } from "./core/outcome.ts";
 export type { Answer, Root, Sample, SampleRequest } from "./core/question.ts";
 export type { StateKeysOptions } from "./core/request-state.ts";

@@ -1,7 +1,7 @@
 /** The verbs a handler asks with, turned into questions. */
 import { blocksOf, type Content } from "./content.ts";
 import { compileForm } from "./form.ts";
-import type { Inquiry } from "./inquiry.ts";
+import { type Inquiry, Pause } from "./inquiry.ts";
 import {
   type Answer,
   accepted,
@@ -100,7 +100,7 @@ function toMessages(messages: SampleOptions["messages"]): readonly SampleMessage
   );
 }
 
-/** A default in the shape of what a model would have written, told apart by its model's name. */
+/** A default in the shape of what a model would have written. */
 function toSample(text: string): Sample {
   return {
     role: "assistant",
@@ -108,6 +108,7 @@ function toSample(text: string): Sample {
     text,
     model: "none",
     stopReason: undefined,
+    assumed: true,
   };
 }
 
@@ -125,18 +126,12 @@ export async function roots(
 export async function together<T extends Readonly<Record<string, Promise<unknown>>>>(
   asked: T,
 ): Promise<{ [K in keyof T]: Awaited<T[K]> }> {
-  const entries = await Promise.all(
-    Object.entries(asked).map(async ([key, each]) => {
-      const [settled] = await Promise.allSettled([each]);
-      return [key, settled] as const;
-    }),
-  );
-  for (const [, settled] of entries) {
-    if (settled?.status === "rejected") throw settled.reason;
-  }
-  const values = entries.map(([key, settled]) => [
-    key,
-    settled?.status === "fulfilled" ? settled.value : undefined,
-  ]);
+  const settled = await Promise.allSettled(Object.values(asked));
+  const reasons = settled.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+  // Nobody is to answer the others when one of them cannot be asked at all.
+  const worst: unknown = reasons.find((reason) => !(reason instanceof Pause)) ?? reasons[0];
+  if (reasons.length > 0) throw worst;
+  const keys = Object.keys(asked);
+  const values = settled.map((each, at) => [keys[at], "value" in each ? each.value : undefined]);
   return Object.fromEntries(values) as { [K in keyof T]: Awaited<T[K]> };
 }

@@ -121,7 +121,7 @@ function badOutput(tool: ToolEntry, checked: Validation, { service }: Run): Outc
 
 function thrown(tool: ToolEntry, cause: unknown, { service, ex }: Run): Outcome {
   // A stop at a question, and a question nobody can be asked, are not the tool's failures.
-  if (cause instanceof Pause || cause instanceof Rejection) throw cause;
+  if (cause instanceof Pause || cause instanceof Rejection || ex.paused) throw cause;
   if (ex.cancelled) return failure("cancelled", "the caller cancelled this request");
   if (cause instanceof McpError) {
     if (cause.cause !== undefined) {

@@ -9,6 +9,11 @@ export class Changes {
   readonly #gathered: Map<string, Change> = new Map();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
+  /** How many listen: for tests of leaks. */
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
   add(change: Change): void {
     // Before anyone serves the server, nobody holds a copy of anything.
     if (this.#listeners.size === 0) return;

@@ -55,10 +55,10 @@ function attempt(call: Call, run: Run): Awaitable<Outcome> {
 function settle(call: Call, outcome: Outcome, { ex, principal, service }: Run): Awaitable<Outcome> {
   ex.end();
   const { inquiry } = ex;
-  if (inquiry === undefined) return outcome;
-  return after(inquiry.settled(), () =>
-    inquiry.open.size === 0 ? outcome : suspend(call, inquiry, principal, service),
-  );
+  if (inquiry === undefined || !ex.paused) return outcome;
+  // Except that nobody is to answer for a call that can never be finished.
+  if (outcome.kind === "failure" && outcome.failure === "missing-capability") return outcome;
+  return suspend(call, inquiry, principal, service);
 }
 
 function perform(asked: Operation, run: Run): Awaitable<Outcome> {
@@ -124,9 +124,10 @@ function isOffered(asked: Operation, registry: Registry): boolean {
   }
 }
 
-function broken({ operation }: Call, cause: unknown, { service }: Run): Outcome {
-  if (cause instanceof Pause) return paused;
+function broken({ operation }: Call, cause: unknown, { service, ex }: Run): Outcome {
   if (cause instanceof Rejection) return cause.failure;
+  // An error that a handler made of its stop tells nothing that went wrong.
+  if (cause instanceof Pause || ex.paused) return paused;
   service.log({
     level: "error",
     message: `${operation.kind} failed`,

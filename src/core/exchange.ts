@@ -45,7 +45,7 @@ export interface ExchangeContext {
   readonly session: SessionView | undefined;
   /**
    * Tells when the caller is gone, where that cancels the call. Asked for only once a
-   * handler looks at `signal`: an AbortController costs more than the rest of a call.
+   * handler looks whether it is: an AbortController costs more than the rest of a call.
    */
   readonly onDisconnect: ((cancel: () => void) => void) | undefined;
   /** How its caller can be asked. */
@@ -62,10 +62,13 @@ export class Exchange {
   readonly #call: Call;
   readonly #context: ExchangeContext;
   #controller: AbortController | undefined;
+  #watches = false;
   #cancelled: { readonly reason: unknown } | undefined;
   #whenCancelled: (() => void) | undefined;
   #inquiry: Inquiry | undefined;
   #telling: Telling | undefined;
+  /** The call has its outcome, or was cancelled: nothing is told or asked any more. */
+  #over = false;
 
   constructor(call: Call, context: ExchangeContext) {
     this.#call = call;
@@ -106,14 +109,21 @@ export class Exchange {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
       if (this.#cancelled !== undefined) this.#controller.abort(this.#cancelled.reason);
-      else this.#context.onDisconnect?.(() => this.cancel("the caller disconnected"));
+      else this.#watch();
     }
     return this.#controller.signal;
   }
 
   /** Whether the caller cancelled; cheaper than `signal.aborted` when nothing listens. */
   get cancelled(): boolean {
+    this.#watch();
     return this.#cancelled !== undefined;
+  }
+
+  #watch(): void {
+    if (this.#watches) return;
+    this.#watches = true;
+    this.#context.onDisconnect?.(() => this.cancel("the caller disconnected"));
   }
 
   /** Ends the call for its caller. Handlers have no use for it: they just return. */
@@ -121,6 +131,7 @@ export class Exchange {
     if (this.#cancelled !== undefined) return;
     this.#cancelled = { reason };
     this.#controller?.abort(reason);
+    this.end();
     this.#whenCancelled?.();
   }
 
@@ -141,7 +152,7 @@ export class Exchange {
     key: string,
     options: FormOptions<S> | UrlOptions,
   ): Promise<Answer<AnswerContent<S>>> {
-    return unheard(ask(this.#conversation(), this.signal, key, options));
+    return observed(ask(this.#conversation(), this.signal, key, options));
   }
 
   /** Asks several at once: in one round, where asking takes rounds. */
@@ -159,20 +170,22 @@ export class Exchange {
 
   /** Lets the caller's model write something. */
   sample(key: string, options: SampleOptions): Promise<Sample> {
-    return unheard(sample(this.#conversation(), this.signal, key, options));
+    return observed(sample(this.#conversation(), this.signal, key, options));
   }
 
   /** The directories the caller works in. */
   roots(options?: RootsOptions): Promise<readonly Root[]> {
-    return unheard(roots(this.#conversation(), this.signal, options));
+    return observed(roots(this.#conversation(), this.signal, options));
   }
 
   /**
    * Computes a value once over all rounds of this call, however often the handler runs. The
-   * value travels with the caller, sealed: keep it small, and plain JSON.
+   * value travels with the caller, sealed: keep it small, and plain JSON. What is returned
+   * is its JSON read again, in the first round as in the last; a function that throws has
+   * computed nothing, and is called again the next time.
    */
   once<T>(key: string, compute: () => Awaitable<T>): Promise<T> {
-    return this.#conversation().once(key, compute);
+    return observed(this.#conversation().once(key, compute));
   }
 
   /** A place for plain JSON that is kept over all rounds of this call. */
@@ -201,7 +214,7 @@ export class Exchange {
    * @param retryMs - how long the caller is asked to wait before it comes back
    */
   detach(retryMs = 1_000): void {
-    this.#context.detach?.(retryMs);
+    if (!this.#over) this.#context.detach?.(retryMs);
   }
 
   /** What this call has asked, if it has. */
@@ -209,24 +222,32 @@ export class Exchange {
     return this.#inquiry;
   }
 
+  /** Whether the call stopped at a question, whatever its handler made of the stop. */
+  get paused(): boolean {
+    return this.#inquiry !== undefined && this.#inquiry.open.size > 0;
+  }
+
   /** Takes up what an earlier round of the call left. */
   resume({ carried, fresh }: Resumed): void {
     this.#inquiry = new Inquiry(this.#context.asking, carried, fresh);
   }
 
-  /** Nothing is told after the outcome. */
+  /** Nothing is told or asked after the outcome; questions that wait are taken back. */
   end(): void {
+    this.#over = true;
     this.#telling?.end();
+    this.#inquiry?.end();
   }
 
   #conversation(): Inquiry {
     this.#inquiry ??= new Inquiry(this.#context.asking);
+    if (this.#over) this.#inquiry.end();
     return this.#inquiry;
   }
 
   #teller(): Telling | undefined {
     const { tell, logLevel } = this.#context;
-    if (tell === undefined) return undefined;
+    if (tell === undefined || this.#over) return undefined;
     this.#telling ??= new Telling({
       token: this.#call.progressToken,
       logLevel: this.#call.logLevel ?? logLevel,
@@ -265,8 +286,12 @@ export class Exchange {
   }
 }
 
-/** A handler that ends without waiting for an answer must not bring the process down. */
-function unheard<T>(answer: Promise<T>): Promise<T> {
-  answer.catch(() => undefined);
-  return answer;
+/**
+ * A handler may start to ask and never wait, or stop waiting at the first of several stops.
+ * What such a promise comes to shows in the outcome, or concerns nobody; a rejection that
+ * nobody sees would end the whole process.
+ */
+function observed<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
 }

@@ -20,7 +20,12 @@ export type FormField = FieldBase &
     | { readonly type: "string"; readonly limits: JsonObject }
     | { readonly type: "number" | "integer"; readonly limits: JsonObject }
     | { readonly type: "boolean" }
-    | { readonly type: "choice"; readonly options: readonly Option[] }
+    | {
+        readonly type: "choice";
+        readonly options: readonly Option[];
+        /** The titles were written in `enumNames`, which every revision with forms reads. */
+        readonly named: boolean;
+      }
     | { readonly type: "choices"; readonly options: readonly Option[]; readonly limits: JsonObject }
   );
 
@@ -61,7 +66,8 @@ function readField(name: string, schema: unknown): FormField {
   switch (schema["type"]) {
     case "string": {
       const options = readOptions(schema);
-      if (options !== undefined) return { ...base, type: "choice", options };
+      const named = Array.isArray(schema["enumNames"]);
+      if (options !== undefined) return { ...base, type: "choice", options, named };
       return { ...base, type: "string", limits: readStringLimits(schema) };
     }
     case "number":

@@ -3,7 +3,7 @@
  * between. A handler is written as if asking blocked; where it cannot, the handler is
  * stopped at the question and run again from the start with the answer at hand.
  */
-import { type Awaitable, isPromise } from "../util/awaitable.ts";
+import type { Awaitable } from "../util/awaitable.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
 import { Rejection } from "./errors.ts";
 import { failure } from "./outcome.ts";
@@ -32,6 +32,7 @@ export interface Carried {
   /** The questions that the round before ended with. */
   readonly asked: readonly string[];
   readonly answers: JsonObject;
+  /** Each value as the one element of a list; an empty list is for undefined. */
   readonly once: JsonObject;
   readonly state: JsonObject;
 }
@@ -51,11 +52,12 @@ export class Inquiry {
   readonly #asking: Asking;
   readonly #carried: Carried;
   readonly #answers: Map<string, unknown>;
-  readonly #once: Map<string, unknown>;
+  /** JSON lists of one value or none. */
+  readonly #once: Map<string, string>;
   readonly #open: Map<string, Question> = new Map();
   readonly #running: Map<string, Promise<unknown>> = new Map();
-  /** Pushed questions that wait for their answers. */
-  readonly #pushed: Set<Promise<unknown>> = new Set();
+  /** Questions that were pushed and have no answer yet. */
+  readonly #pushed: Map<string, Promise<unknown>> = new Map();
   readonly #ended: AbortController = new AbortController();
   /** Kept from round to round; plain JSON. */
   readonly state: Record<string, unknown>;
@@ -64,7 +66,8 @@ export class Inquiry {
     this.#asking = asking;
     this.#carried = carried;
     this.#answers = new Map([...Object.entries(carried.answers), ...Object.entries(fresh)]);
-    this.#once = new Map(Object.entries(carried.once));
+    const computed = Object.entries(carried.once);
+    this.#once = new Map(computed.map(([key, value]) => [key, JSON.stringify(value)]));
     this.state = { ...carried.state };
   }
 
@@ -79,9 +82,14 @@ export class Inquiry {
       round: this.#carried.round + 1,
       asked: [...this.#open.keys()],
       answers: Object.fromEntries(this.#answers),
-      once: Object.fromEntries(this.#once),
+      once: Object.fromEntries([...this.#once].map(([key, text]) => [key, JSON.parse(text)])),
       state: this.state,
     };
+  }
+
+  /** The call is over: nothing is asked any more, and what waits for an answer is taken back. */
+  end(): void {
+    this.#ended.abort();
   }
 
   /** Asks one question, or takes the answer that is there. `fallback` is for nobody to ask. */
@@ -95,6 +103,9 @@ export class Inquiry {
       const answer = await judge(question, this.#answers.get(key));
       if (answer !== undefined) return answer;
       this.#answers.delete(key);
+    }
+    if (this.#ended.signal.aborted) {
+      throw new Error(`the question ${JSON.stringify(key)} was asked after its call had ended`);
     }
     const mechanic = this.#mechanic(question.kind);
     switch (mechanic) {
@@ -117,26 +128,8 @@ export class Inquiry {
     return "never";
   }
 
-  /**
-   * Waits for what was pushed, once the handler has ended: for the answers, where the call
-   * goes on in another round, so that nobody is asked twice; else only until each question
-   * is taken back.
-   */
-  settled(): Awaitable<unknown> {
-    if (this.#pushed.size === 0) return undefined;
-    if (this.#open.size === 0) this.#ended.abort();
-    return Promise.allSettled([...this.#pushed]);
-  }
-
-  #push(key: string, question: Question, options: PushOptions): Promise<unknown> {
-    const signal = AbortSignal.any([options.signal, this.#ended.signal]);
-    const pushed = this.#pushAndJudge(key, question, { ...options, signal });
-    this.#pushed.add(pushed);
-    return pushed.finally(() => this.#pushed.delete(pushed));
-  }
-
-  async #pushAndJudge(key: string, question: Question, options: PushOptions): Promise<unknown> {
-    const raw = await this.#asking.push(question, options);
+  async #push(key: string, question: Question, options: PushOptions): Promise<unknown> {
+    const raw = await this.#answerTo(key, question, options);
     const answer = await judge(question, raw);
     if (answer === undefined) {
       throw new Rejection(
@@ -147,25 +140,47 @@ export class Inquiry {
     return answer;
   }
 
+  /** Sends the question, unless it is asked already: its answer is for all who ask. */
+  async #answerTo(key: string, question: Question, options: PushOptions): Promise<unknown> {
+    const running = this.#pushed.get(key);
+    if (running !== undefined) return running;
+    const signal = AbortSignal.any([options.signal, this.#ended.signal]);
+    const pushed = this.#asking.push(question, { ...options, signal });
+    this.#pushed.set(key, pushed);
+    try {
+      return await pushed;
+    } finally {
+      this.#pushed.delete(key);
+    }
+  }
+
   /**
    * Computes a value once over all rounds of the call. What it returns is carried by the
    * caller, sealed, so it is JSON and not large.
    */
   once<T>(key: string, compute: () => Awaitable<T>): Promise<T> {
-    if (this.#once.has(key)) return Promise.resolve(this.#once.get(key) as T);
+    const computed = this.#once.get(key);
+    // What was computed under this key is what its caller takes it for.
+    if (computed !== undefined) return Promise.resolve(readOnce(computed) as T);
     const running = this.#running.get(key);
     if (running !== undefined) return running as Promise<T>;
-    const started = this.#compute(key, compute);
+    const started = this.#compute(key, compute).finally(() => this.#running.delete(key));
     this.#running.set(key, started);
     return started;
   }
 
   async #compute<T>(key: string, compute: () => Awaitable<T>): Promise<T> {
-    const computed = compute();
-    const value = isPromise(computed) ? await computed : computed;
-    this.#once.set(key, value === undefined ? null : value);
-    return value;
+    const value = await compute();
+    const text = JSON.stringify(value === undefined ? [] : [value]);
+    this.#once.set(key, text);
+    // Also now as every later round will see it, and apart from what is done to the value.
+    return readOnce(text) as T;
   }
+}
+
+function readOnce(text: string): unknown {
+  const [value] = JSON.parse(text) as readonly unknown[];
+  return value;
 }
 
 function cannotAsk(kind: QuestionKind) {
@@ -194,5 +209,6 @@ export function readCarried(state: JsonObject): Carried | undefined {
   const { round, asked, answers, once } = state;
   if (typeof round !== "number" || !Array.isArray(asked)) return undefined;
   if (!isObject(answers) || !isObject(once) || !isObject(state["state"])) return undefined;
+  if (!Object.values(once).every(Array.isArray)) return undefined;
   return { round, asked: asked.map(String), answers, once, state: state["state"] };
 }

@@ -7,6 +7,7 @@
 
 import { decodeTokenBytes, encodeTokenBytes } from "../util/base64.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
+import { MemoryOneTime, type OneTimeStore } from "./one-time.ts";
 
 export interface StateKeysOptions {
   /**
@@ -19,6 +20,14 @@ export interface StateKeysOptions {
   readonly ttlMs?: number | undefined;
   /** Characters of a sealed state at most. @default 65536 */
   readonly maxLength?: number | undefined;
+  /**
+   * Whether a state goes on with its call once only: used a second time it is refused like
+   * one that is unknown, so that neither a caller nor who listened to it can repeat a round.
+   * A request that is sent again because its reply was lost is refused with it. `true`
+   * remembers what was used in the memory of this process; give a store that the workers
+   * share where there are several. @default false
+   */
+  readonly singleUse?: boolean | OneTimeStore | undefined;
   /** The clock, in milliseconds. @default Date.now */
   readonly now?: (() => number) | undefined;
 }
@@ -35,6 +44,9 @@ const ivBytes = 12;
 const keyBytes = 32;
 const version = 1;
 
+/** How much longer than it is good a used state is remembered: the clocks of workers differ. */
+const clockSkewMs = 60_000;
+
 /** Named by what it is used for: its own name differs between runtimes. */
 type AesKey = Parameters<typeof crypto.subtle.encrypt>[1];
 
@@ -48,6 +60,7 @@ export class StateSealer {
   readonly #ttlMs: number;
   readonly #maxLength: number;
   readonly #now: () => number;
+  readonly #used: OneTimeStore | undefined;
 
   constructor(options: StateKeysOptions = {}) {
     const keys = options.keys ?? [crypto.getRandomValues(new Uint8Array(keyBytes))];
@@ -58,6 +71,8 @@ export class StateSealer {
     this.#ttlMs = options.ttlMs ?? 600_000;
     this.#maxLength = options.maxLength ?? 65_536;
     this.#now = options.now ?? Date.now;
+    const { singleUse = false, now } = options;
+    this.#used = singleUse === true ? new MemoryOneTime({ now }) : singleUse || undefined;
   }
 
   /** @throws RangeError when the state grew too large to be carried. */
@@ -78,7 +93,10 @@ export class StateSealer {
     );
   }
 
-  /** The state, if it is ours, belongs to this scope and has not expired. */
+  /**
+   * The state, if it is ours, belongs to this scope, has not expired, and was not used
+   * before where that matters.
+   */
   async open(text: string, scope: StateScope): Promise<JsonObject | undefined> {
     if (text.length > this.#maxLength) return undefined;
     const bytes = decodeTokenBytes(text);
@@ -87,14 +105,18 @@ export class StateSealer {
     for (const key of await this.#keys) {
       if (key.id !== bytes[1]) continue;
       const state = await decrypt(bytes.subarray(2), key.crypto, await digest(scope));
-      if (state !== undefined) return this.#isFresh(state) ? state : undefined;
+      if (state === undefined) continue;
+      // Random for each state, and authenticated with it: the one id that none can change.
+      const id = encodeTokenBytes(bytes.subarray(2, 2 + ivBytes));
+      return (await this.#isGood(state, id)) ? state : undefined;
     }
     return undefined;
   }
 
-  #isFresh(state: JsonObject): boolean {
-    const { expiresAt } = state;
-    return typeof expiresAt === "number" && expiresAt > this.#now();
+  async #isGood({ expiresAt }: JsonObject, id: string): Promise<boolean> {
+    const leftMs = typeof expiresAt === "number" ? expiresAt - this.#now() : 0;
+    if (leftMs <= 0) return false;
+    return this.#used === undefined || this.#used.claim(id, leftMs + clockSkewMs);
   }
 }
 

@@ -1,6 +1,6 @@
 /** From one round of a call to the next: opening what the caller carried, sealing what it will carry. */
 import type { Awaitable } from "../util/awaitable.ts";
-import { isObject, type JsonObject, pick } from "../util/json.ts";
+import { isObject, type JsonObject } from "../util/json.ts";
 import type { Call } from "./call.ts";
 import type { Service } from "./dispatch.ts";
 import { type Carried, type Inquiry, maxRounds, readCarried } from "./inquiry.ts";
@@ -18,7 +18,7 @@ export interface Resumed {
 export function resume(
   call: Call,
   principal: string,
-  { states }: Service,
+  service: Service,
 ): Awaitable<Resumed | Failure | undefined> {
   const { carried } = call;
   if (carried === undefined) return undefined;
@@ -26,7 +26,7 @@ export function resume(
   if (carried.state === undefined) {
     return { kind: "resumed", carried: undefined, fresh: carried.answers };
   }
-  return openState(call, carried.state, carried.answers, principal, states);
+  return openState(call, carried.state, carried.answers, principal, service);
 }
 
 async function openState(
@@ -34,18 +34,29 @@ async function openState(
   text: string,
   answers: JsonObject,
   principal: string,
-  states: Service["states"],
+  { states, log }: Service,
 ): Promise<Resumed | Failure> {
-  const state = await states.open(text, scopeOf(call, principal));
+  let state: JsonObject | undefined;
+  try {
+    state = await states.open(text, scopeOf(call, principal));
+  } catch (cause) {
+    log({ level: "error", message: "it cannot be told whether a state was used", cause });
+    return failure("internal", "the call could not be taken up again; the server's log says why");
+  }
   const carried = state === undefined ? undefined : readCarried(state);
   if (carried === undefined) {
     return failure(
       "invalid-params",
-      "requestState was not given out for this call, was changed, or has expired; call again without it",
+      "requestState was not given out for this call, was changed, was used or has expired; call again without it",
     );
   }
   // Only what was asked is answered; whatever else came along is ignored.
-  return { kind: "resumed", carried, fresh: pick(answers, carried.asked) };
+  const fresh = carried.asked.filter((key) => Object.hasOwn(answers, key));
+  return {
+    kind: "resumed",
+    carried,
+    fresh: Object.fromEntries(fresh.map((key) => [key, answers[key]])),
+  };
 }
 
 /** The outcome of a call that stopped at a question. */
@@ -64,7 +75,10 @@ export async function suspend(
     return { kind: "needs-input", questions: inquiry.open, state };
   } catch (cause) {
     log({ level: "error", message: "the state of a call cannot be carried", cause });
-    return failure("internal", "the state of this call is too large to be carried");
+    return failure(
+      "internal",
+      "the state of this call cannot be carried; the server's log says why",
+    );
   }
 }
 

@@ -33,10 +33,8 @@ function pour(stream: EventStream, outgoing: ServerResponse): void {
   outgoing.flushHeaders();
   outgoing.once("close", () => stream.disconnect());
   stream.attach({
-    write: (text) => {
-      outgoing.write(text);
-      return outgoing.writableLength;
-    },
+    write: (text) => void outgoing.write(text),
+    waiting: () => outgoing.writableLength,
     end: () => outgoing.end(),
     destroy: () => outgoing.destroy(),
   });

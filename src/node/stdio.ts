@@ -11,8 +11,15 @@ export interface StdioOptions extends ChannelOptions {
   readonly output?: Writable | undefined;
   /** Bytes of a line at most; a longer one is refused and skipped. @default 4194304 */
   readonly maxLineBytes?: number | undefined;
+  /**
+   * Bytes that may wait to be read; a client that is further behind is taken to be gone,
+   * for it would fill the memory. @default 67108864
+   */
+  readonly maxQueuedBytes?: number | undefined;
   /** How long answers may take after the input has ended, in milliseconds. @default 1000 */
   readonly drainMs?: number | undefined;
+  /** Ends serving when it aborts, as the end of the input does. */
+  readonly signal?: AbortSignal | undefined;
   /**
    * Whether `console.log` and its like write to standard error while serving: one line of
    * anything but protocol ends the connection with strict clients. @default true for
@@ -21,30 +28,36 @@ export interface StdioOptions extends ChannelOptions {
   readonly guardConsole?: boolean | undefined;
 }
 
-/** Resolves when the input has ended and everything was answered, or given up. */
+/** How long cancelled calls are waited for, and unread output at least. */
+const partingMs = 300;
+
+/**
+ * Serves one client. Resolves when its input has ended and everything was answered, or
+ * given up. Timers and sockets of the server's own still keep the process alive then, so
+ * a program ends itself: a client waits only a moment for it.
+ */
 export async function serveStdio(server: Server, options: StdioOptions = {}): Promise<void> {
-  const input = options.input ?? process.stdin;
   const output = options.output ?? process.stdout;
   const release =
     (options.guardConsole ?? output === process.stdout) ? guardConsole() : () => undefined;
-  const writer = new TickWriter(output);
+  const writer = new TickWriter(output, options.maxQueuedBytes ?? 67_108_864);
   const channel = new Channel(server, (text) => writer.write(text), options);
   try {
-    await read(input, output, channel, options.maxLineBytes ?? 4_194_304);
-    await Promise.race([channel.settled(), wait(options.drainMs ?? 1_000)]);
-    await Promise.race([channel.close(), wait(500)]);
-    await writer.flushed();
+    await read(options, channel, writer.broken);
+    const drainMs = options.drainMs ?? 1_000;
+    const overAt = performance.now() + drainMs + 2 * partingMs;
+    channel.hangUp();
+    await within(Promise.race([channel.settled(), writer.broken]), drainMs);
+    await within(channel.close(), partingMs);
+    await within(writer.flushed(), overAt - performance.now());
   } finally {
     release();
   }
 }
 
-function read(
-  input: Readable,
-  output: Writable,
-  channel: Channel,
-  maxLineBytes: number,
-): Promise<void> {
+/** Resolves when there is nothing more to read, or nobody to read the answers. */
+async function read(options: StdioOptions, channel: Channel, broken: Promise<void>): Promise<void> {
+  const { input = process.stdin, maxLineBytes = 4_194_304, signal } = options;
   const lines = new LineReader(maxLineBytes);
   const take = (found: ReturnType<LineReader["feed"]>): void => {
     for (const line of found) {
@@ -52,59 +65,79 @@ function read(
       else channel.refuseUnread(`a line is longer than ${maxLineBytes} bytes`);
     }
   };
-  return new Promise((resolve) => {
-    input.on("data", (chunk: Buffer | string) =>
-      take(lines.feed(typeof chunk === "string" ? Buffer.from(chunk) : chunk)),
-    );
-    input.once("end", () => {
-      take(lines.end());
-      resolve();
-    });
-    input.once("close", resolve);
-    input.once("error", () => resolve());
-    // Nobody reads the answers any more.
-    output.once("error", () => resolve());
-    output.once("close", resolve);
+  const onData = (chunk: Buffer | string): void =>
+    take(lines.feed(typeof chunk === "string" ? Buffer.from(chunk) : chunk));
+  const onEnd = (): void => take(lines.end());
+  input.on("data", onData);
+  input.once("end", onEnd);
+  const over = new Promise<void>((resolve) => {
+    const onOver = (): void => resolve();
+    for (const event of ["end", "close", "error"]) input.once(event, onOver);
+    if (input.readableEnded || input.destroyed || signal?.aborted) resolve();
+    signal?.addEventListener("abort", onOver, { once: true });
   });
+  await Promise.race([over, broken]);
+  input.off("data", onData);
+  input.off("end", onEnd);
+  // An input that is still read keeps the process alive.
+  input.pause();
 }
 
 /** Joins the messages of one tick into one write: a system call costs more than a message. */
 class TickWriter {
   readonly #output: Writable;
+  readonly #maxQueuedBytes: number;
+  readonly #break: () => void;
+  /** Resolves when nobody reads the output any more. */
+  readonly broken: Promise<void>;
+  #isBroken = false;
   #waiting = "";
   #scheduled = false;
 
-  constructor(output: Writable) {
+  constructor(output: Writable, maxQueuedBytes: number) {
     this.#output = output;
+    this.#maxQueuedBytes = maxQueuedBytes;
+    const { promise, resolve } = deferred();
+    this.broken = promise;
+    this.#break = () => {
+      this.#isBroken = true;
+      this.#waiting = "";
+      resolve();
+    };
+    // Stays: a write may fail after serving has ended, and must not end the process then.
+    output.on("error", this.#break);
+    output.once("close", this.#break);
   }
 
   write(text: string): void {
+    if (this.#isBroken) return;
     this.#waiting += `${text}\n`;
     if (this.#scheduled) return;
     this.#scheduled = true;
     setImmediate(() => this.#flush());
   }
 
-  flushed(): Promise<void> {
+  async flushed(): Promise<void> {
     this.#flush();
-    if (this.#output.destroyed || this.#output.writableLength === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#output.once("drain", resolve);
-      this.#output.once("close", resolve);
-      this.#output.write("", () => resolve());
-    });
+    if (this.#isBroken || this.#output.writableLength === 0) return;
+    const { promise, resolve } = deferred();
+    this.#output.write("", () => resolve());
+    await Promise.race([promise, this.broken]);
   }
 
   #flush(): void {
     this.#scheduled = false;
     const text = this.#waiting;
     this.#waiting = "";
-    if (text !== "" && !this.#output.destroyed) this.#output.write(text);
+    if (text === "" || this.#isBroken || !this.#output.writable) return;
+    this.#output.write(text);
+    if (this.#output.writableLength > this.#maxQueuedBytes) this.#break();
   }
 }
 
-const loud = ["log", "info", "debug", "dir", "table", "trace"] as const;
+const loud = ["log", "info", "debug", "dir", "dirxml"] as const;
 
+/** The other methods that would write to standard output do it through `log`. */
 function guardConsole(): () => void {
   const target: Record<string, unknown> = globalThis.console as never;
   const kept = loud.map((name) => [name, target[name]] as const);
@@ -114,6 +147,20 @@ function guardConsole(): () => void {
   };
 }
 
-function wait(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms).unref());
+function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
+
+/** Waits, but not for ever; and keeps the process alive that long. */
+async function within(waited: Promise<unknown>, ms: number): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([waited, late]);
+  clearTimeout(timer);
 }

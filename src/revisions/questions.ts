@@ -58,9 +58,9 @@ function toField(field: FormField): JsonObject {
   const about = describe(field, true);
   switch (field.type) {
     case "choice":
-      return isTitled(field.options)
+      return isTitled(field.options) && !field.named
         ? { type: "string", ...about, oneOf: field.options.map(toTitled) }
-        : { type: "string", ...about, enum: field.options.map(({ value }) => value) };
+        : toNamed(field.options, about);
     case "choices": {
       const items = isTitled(field.options)
         ? { anyOf: field.options.map(toTitled) }
@@ -79,12 +79,8 @@ function toField(field: FormField): JsonObject {
 function toPlainField(field: FormField): JsonObject {
   const about = describe(field, field.type === "boolean");
   switch (field.type) {
-    case "choice": {
-      const names = isTitled(field.options)
-        ? { enumNames: field.options.map(({ value, title }) => title ?? value) }
-        : {};
-      return { type: "string", ...about, enum: field.options.map(({ value }) => value), ...names };
-    }
+    case "choice":
+      return toNamed(field.options, about);
     case "choices": {
       // No list to choose from, so the user writes the values; the answer is split again.
       const values = field.options.map(({ value }) => value).join(", ");
@@ -126,6 +122,14 @@ function describe(field: FormField, withDefault: boolean): JsonObject {
     "description",
     "default",
   ]);
+}
+
+/** Values with their titles beside them, where there are titles. */
+function toNamed(options: readonly Option[], about: JsonObject): JsonObject {
+  const names = isTitled(options)
+    ? { enumNames: options.map(({ value, title }) => title ?? value) }
+    : {};
+  return { type: "string", ...about, enum: options.map(({ value }) => value), ...names };
 }
 
 function isTitled(options: readonly Option[]): boolean {

@@ -59,7 +59,7 @@ export function answer(message: RpcMessage, place: Place, by: Answerer): Awaitab
       return answerRequest(message, place, by);
     case "notification":
       if (message.method === "notifications/cancelled" && place.caller !== undefined) {
-        by.inFlight.cancel(place.caller, message.params);
+        return after(by.inFlight.cancel(place.caller, message.params), () => accepted);
       }
       return accepted;
     case "reply":
@@ -83,7 +83,22 @@ export function refuse(refused: Failure, id: RequestId | undefined, adapter: Ada
   return { status, text: JSON.stringify({ jsonrpc: "2.0", id: echoed, error }) };
 }
 
+/** Whatever fails, each request is answered: over a connection nobody else would say so. */
 function answerRequest(request: RpcRequest, place: Place, by: Answerer): Awaitable<Answer> {
+  const broken = (cause: unknown): Answer => {
+    by.service.log({ level: "error", message: "a request could not be served", cause });
+    const why = "the server failed to serve this; its log says why";
+    return { ...refuse(failure("internal", why), request.id, place.adapter), status: 500 };
+  };
+  try {
+    const answered = serveRequest(request, place, by);
+    return isPromise(answered) ? answered.catch(broken) : answered;
+  } catch (cause) {
+    return broken(cause);
+  }
+}
+
+function serveRequest(request: RpcRequest, place: Place, by: Answerer): Awaitable<Answer> {
   const decoded = place.adapter.decode(request, place.binding);
   if (decoded.kind === "failure") return refuse(decoded, request.id, place.adapter);
   const settledOn = decoded.settled?.adapter;
@@ -178,11 +193,7 @@ class CallerAsking implements Asking {
   async push(...[question, options]: Parameters<Asking["push"]>): Promise<unknown> {
     const { adapter, outlet } = this.#place;
     if (outlet === undefined) throw new Error("there is nowhere to ask");
-    const raw = await this.#pending.ask(
-      adapter.question(question),
-      (message) => outlet().send(message),
-      options,
-    );
+    const raw = await this.#pending.ask(adapter.question(question), outlet(), options);
     return adapter.answer(question, raw);
   }
 }
@@ -194,7 +205,12 @@ function finish(
   place: Place,
   by: Answerer,
 ): Awaitable<Answer> {
-  if (outcome.kind === "failure") return refuse(outcome, id, place.adapter);
+  if (outcome.kind === "failure") {
+    // Who cancelled waits for nothing, but over HTTP its request must end somehow.
+    const cancels = outcome.failure === "cancelled" && !by.closing.aborted;
+    const silent = cancels && place.binding.http === undefined;
+    return silent ? accepted : refuse(outcome, id, place.adapter);
+  }
   const result = encode(outcome, decoded, place.adapter, by);
   if (result === undefined) {
     const broken = failure("internal", "the server failed to write its result; its log says why");

@@ -35,8 +35,8 @@ export function assemble(
   const answerer: Answerer = {
     service: server,
     encoders: encodersOf(server, adapters, sessions !== undefined),
-    inFlight: new InFlight(),
-    // Only a hub that is shared can bring an answer from elsewhere.
+    // Only a hub that is shared can bring a cancel or an answer from elsewhere.
+    inFlight: new InFlight(hub, closing),
     pending: new PendingQuestions(hub),
     feed: new ChangeFeed(server, events),
     sessions,

@@ -22,8 +22,10 @@ export class CallOutlet {
   readonly #adapter: Adapter;
   readonly #session: SessionRecord | undefined;
   readonly #hub: EventHub;
+  readonly #onFault: (cause: unknown) => void;
   #outlet: PostOutlet | undefined;
   #onOutlet: ((outlet: PostOutlet) => void) | undefined;
+  #answered = false;
   readonly factory: (() => PostOutlet) | undefined;
 
   constructor(
@@ -31,11 +33,13 @@ export class CallOutlet {
     adapter: Adapter,
     session: SessionRecord | undefined,
     hub: EventHub,
+    onFault: (cause: unknown) => void,
   ) {
     this.#request = request;
     this.#adapter = adapter;
     this.#session = session;
     this.#hub = hub;
+    this.#onFault = onFault;
     this.factory = takesStream(request) ? () => this.#make() : undefined;
   }
 
@@ -46,16 +50,20 @@ export class CallOutlet {
         outlet.onOpen((stream) => resolve(streamReply(stream)));
       if (this.#outlet === undefined) this.#onOutlet = onOutlet;
       else onOutlet(this.#outlet);
-      answered.then((found) => {
-        resolve(this.#finish(found) ?? toReply(found, this.#request));
-      }, reject);
+      answered
+        .then((found) => resolve(this.#finish(found) ?? toReply(found, this.#request)))
+        .catch(reject);
     });
   }
 
   /** Ends the stream with the answer, if there is a stream. */
   #finish({ text }: Answer): HttpReply | undefined {
+    this.#answered = true;
     const stream = this.#outlet?.stream;
-    if (stream === undefined) return undefined;
+    if (stream === undefined) {
+      this.#outlet?.close();
+      return undefined;
+    }
     this.#outlet?.finish(text);
     return streamReply(stream);
   }
@@ -66,9 +74,15 @@ export class CallOutlet {
     const resumes = this.#session !== undefined && resumption !== "none";
     this.#outlet = new PostOutlet(
       resumes
-        ? { hub: this.#hub, session: this.#session.id, primed: resumption === "primed" }
+        ? {
+            hub: this.#hub,
+            session: this.#session.id,
+            primed: resumption === "primed",
+            onFault: this.#onFault,
+          }
         : undefined,
     );
+    if (this.#answered) this.#outlet.close();
     this.#onOutlet?.(this.#outlet);
     return this.#outlet;
   }

@@ -15,7 +15,15 @@ export class ChangeFeed {
   constructor(server: Server, hub: EventHub) {
     this.#hub = hub;
     this.#server = server;
-    this.#stop = server.changes.listen((change) => void hub.publish(topic, JSON.stringify(change)));
+    this.#stop = server.changes.listen((change) => void this.#publish(change));
+  }
+
+  async #publish(change: Change): Promise<void> {
+    try {
+      await this.#hub.publish(topic, JSON.stringify(change));
+    } catch (cause) {
+      this.#server.log({ level: "error", message: "a change could not be told", cause });
+    }
   }
 
   /** Where the feed stands now. */

@@ -48,6 +48,7 @@ export class Channel {
   readonly #working: Set<Promise<unknown>> = new Set();
   /** The session that the last handshake opened. */
   #sessionId: string | undefined;
+  #stopTelling: (() => void) | undefined;
 
   constructor(server: Server, send: (text: string) => void, options: ChannelOptions = {}) {
     this.#options = options;
@@ -61,11 +62,16 @@ export class Channel {
       hub: undefined,
       closing: this.#closing.signal,
     }).answerer;
-    this.#outlet = { send: (message) => send(JSON.stringify(message)), detach: undefined };
+    this.#outlet = {
+      send: (message) => send(JSON.stringify(message)),
+      detach: undefined,
+      onLost: undefined,
+    };
   }
 
   /** Takes one message as bytes. Its answer is sent when it is there; nothing here throws. */
   receive(bytes: Uint8Array): void {
+    if (this.#closing.signal.aborted) return;
     try {
       const answered = this.#read(readPreamble(bytes));
       if (isPromise(answered)) this.#follow(answered);
@@ -80,11 +86,17 @@ export class Channel {
     this.#reply(refuse(failure("parse-error", message), undefined, this.#adapters.newest));
   }
 
-  /** Cancels what is running, ends what listens, and waits for what is left to say so. */
-  async close(): Promise<void> {
-    this.#closing.abort();
+  /** Ends what listens, cancels what is running, and waits for what is left to say so. */
+  close(): Promise<void> {
+    this.hangUp();
     this.#answerer.inFlight.cancelAll("the connection closed");
-    await Promise.allSettled([...this.#working]);
+    return this.settled();
+  }
+
+  /** Takes it that the peer asks nothing more: what listens ends, what is running goes on. */
+  hangUp(): void {
+    this.#closing.abort();
+    this.#stopTelling?.();
   }
 
   /** Waits until every message that was taken is answered. */
@@ -159,9 +171,10 @@ export class Channel {
 
   /** From the handshake on, its peer hears of changes without having to ask. */
   #openSession(id: string): void {
-    const first = this.#sessionId === undefined;
     this.#sessionId = id;
-    if (first) this.#answerer.service.changes.listen((change) => void this.#tell(change));
+    if (this.#closing.signal.aborted) return;
+    const { changes } = this.#answerer.service;
+    this.#stopTelling ??= changes.listen((change) => void this.#tell(change));
   }
 
   async #tell(change: Parameters<Adapter["notify"]>[0] & Parameters<typeof matches>[1]) {

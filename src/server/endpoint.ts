@@ -110,19 +110,25 @@ class HttpEndpoint {
   }
 
   handle(request: HttpRequest): Awaitable<HttpReply> {
+    const broken = (cause: unknown): HttpReply => allowOrigin(request, this.#broken(cause));
     try {
       const reply = this.#serve(request);
-      return isPromise(reply) ? reply.catch((cause) => this.#broken(cause)) : reply;
+      return isPromise(reply) ? reply.catch(broken) : reply;
     } catch (cause) {
-      return this.#broken(cause);
+      return broken(cause);
     }
   }
 
+  readonly #onHubFault = (cause: unknown): void => {
+    this.#answerer.service.log({ level: "error", message: "the event hub failed", cause });
+  };
+
   /** No input leads here: only a store that fails, or a fault of ours. */
-  #broken(cause: unknown): HttpReply {
+  #broken(cause: unknown, id?: RequestId): HttpReply {
     this.#answerer.service.log({ level: "error", message: "a request could not be served", cause });
     const why = "the server failed to serve this; its log says why";
-    return { ...this.#refuse(failure("internal", why)), status: 500 };
+    const { text } = refuse(failure("internal", why), id, this.#adapters.newest);
+    return jsonReply(500, text ?? "");
   }
 
   #serve(request: HttpRequest): Awaitable<HttpReply> {
@@ -159,6 +165,17 @@ class HttpEndpoint {
 
   #read(body: Uint8Array, request: HttpRequest): Awaitable<HttpReply> {
     const preamble = readPreamble(body, request.headers, queryOf(request.target));
+    // From here on whoever waits for an answer can be told by its id that there is none.
+    const broken = (cause: unknown): HttpReply => this.#broken(cause, readId(preamble));
+    try {
+      const reply = this.#decide(preamble, request);
+      return isPromise(reply) ? reply.catch(broken) : reply;
+    } catch (cause) {
+      return broken(cause);
+    }
+  }
+
+  #decide(preamble: Preamble, request: HttpRequest): Awaitable<HttpReply> {
     const stated = decideStated(preamble, this.#adapters);
     if (stated?.kind === "failure") {
       return toReply(refuse(stated, readId(preamble), this.#adapters.newest), request);
@@ -186,7 +203,7 @@ class HttpEndpoint {
     const refused = this.#findFault(preamble, selection, session === "unknown");
     if (refused !== undefined) return toReply(refused, request);
     const kept = adapter.era === "handshake" ? live : undefined;
-    const outlet = new CallOutlet(request, adapter, kept, this.#hub);
+    const outlet = new CallOutlet(request, adapter, kept, this.#hub, this.#onHubFault);
     const answered = this.#run(preamble, {
       adapter,
       binding: this.#binder.bind(preamble, selection, true),
@@ -255,9 +272,11 @@ class HttpEndpoint {
   }
 
   #end(id: string, sessions: Sessions): Awaitable<HttpReply> {
-    return after(sessions.end(id), () =>
-      after(endSessionStreams(this.#hub, id), () => emptyReply(204)),
-    );
+    return after(sessions.end(id), async () => {
+      await this.#answerer.inFlight.cancelAllOf(id, "the session ended");
+      await endSessionStreams(this.#hub, id);
+      return emptyReply(204);
+    });
   }
 
   async #openStream(
@@ -275,6 +294,7 @@ class HttpEndpoint {
       adapter,
       lastEventId: request.headers("last-event-id"),
       closing: this.#closing.signal,
+      onFault: this.#onHubFault,
     });
     if (stream !== undefined) return streamReply(stream);
     const why = "Last-Event-ID names no event that can be gone on from; open the stream without it";

@@ -1,17 +1,25 @@
 /** A reply that goes on: text written as it comes, to a reader that may be slow or gone. */
 import { keepAlive } from "../sse/encode.ts";
+import { letGo } from "../util/timer.ts";
 
 /** Where a bridge lets a stream write. */
 export interface Sink {
-  /** @returns how many bytes wait to be read, this write included. */
-  write(text: string): number;
+  write(text: string): void;
+  /** How many bytes of what was written wait to be read. */
+  waiting(): number;
   end(): void;
   /** Breaks the connection off, for a reader that does not read. */
   destroy(): void;
 }
 
-/** Bytes that may wait for a reader; a reader further behind is dropped, not buffered for. */
+/**
+ * Bytes that may wait for a reader when there is more to write; a reader further behind is
+ * dropped, not buffered for. One message may be larger: its reader has had no time for it yet.
+ */
 export const maxQueuedBytes = 1_048_576;
+
+/** What may wait until a bridge can write: a stream that is resumed begins with all it missed. */
+const maxUnattachedLength = 2 * maxQueuedBytes;
 
 /** How often a silent stream says that it is alive: proxies cut at 60 seconds, some earlier. */
 const keepAliveMs = 20_000;
@@ -32,12 +40,16 @@ export class EventStream {
   write(text: string): void {
     if (!this.open) return;
     if (this.#sink !== undefined) {
-      if (this.#sink.write(text) > maxQueuedBytes) this.#drop();
+      if (this.#sink.waiting() > maxQueuedBytes) this.#drop();
+      else this.#sink.write(text);
+      return;
+    }
+    if (this.#waitingLength > maxUnattachedLength) {
+      this.#drop();
       return;
     }
     this.#waiting.push(text);
     this.#waitingLength += text.length;
-    if (this.#waitingLength > maxQueuedBytes) this.#drop();
   }
 
   end(): void {
@@ -60,7 +72,10 @@ export class EventStream {
     this.#waiting = [];
     if (this.#gone) sink.destroy();
     else if (this.#ended) sink.end();
-    else this.#timer = setInterval(() => this.write(keepAlive), keepAliveMs);
+    else {
+      this.#timer = setInterval(() => this.write(keepAlive), keepAliveMs);
+      letGo(this.#timer);
+    }
   }
 
   /** Called by the bridge, when the reader is gone. */
@@ -78,7 +93,8 @@ export class EventStream {
 
   #finish(): void {
     clearInterval(this.#timer);
-    this.#waiting = this.#sink === undefined ? this.#waiting : [];
+    // What is ended before it could be written is written yet; what is dropped is not.
+    if (this.#gone) this.#waiting = [];
     const callbacks = [...this.#closed];
     this.#closed.clear();
     for (const callback of callbacks) callback();

@@ -16,18 +16,27 @@ export async function serveFetch(endpoint: Handler, request: Request): Promise<R
 
 function pour(stream: EventStream, request: Request): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  request.signal.addEventListener("abort", () => stream.disconnect(), { once: true });
+  const { signal } = request;
   return new ReadableStream<Uint8Array>(
     {
-      start: (controller) =>
+      start: (controller) => {
+        const onAbort = (): void => {
+          stream.disconnect();
+          // Whoever still reads learns of it; a body that neither goes on nor ends holds them.
+          controller.error(signal.reason);
+        };
         stream.attach({
-          write: (text) => {
-            controller.enqueue(encoder.encode(text));
-            return maxQueuedBytes - (controller.desiredSize ?? 0);
-          },
+          write: (text) => controller.enqueue(encoder.encode(text)),
+          waiting: () => maxQueuedBytes - (controller.desiredSize ?? maxQueuedBytes),
           end: () => controller.close(),
           destroy: () => controller.error(new Error("the reader of the stream fell behind")),
-        }),
+        });
+        if (signal.aborted) onAbort();
+        else signal.addEventListener("abort", onAbort, { once: true });
+        // The stream holds the request until then: on Node the signal of one that is no
+        // longer held never aborts.
+        stream.onClose(() => request.signal.removeEventListener("abort", onAbort));
+      },
       cancel: () => stream.disconnect(),
     },
     { highWaterMark: maxQueuedBytes, size: (chunk) => chunk?.byteLength ?? 0 },
@@ -64,10 +73,22 @@ function splitUrl(url: string): { readonly authority: string; readonly target: s
   };
 }
 
-/** Counts what really comes: a length header is only a claim. */
 async function readBody(request: Request, maxBytes: number): Promise<Uint8Array | "too-large"> {
   if (request.body === null) return new Uint8Array();
   const reader = request.body.getReader();
+  try {
+    return await drain(reader, maxBytes);
+  } catch {
+    // A body that breaks off is no message; the caller is gone and its reply goes nowhere.
+    return new Uint8Array();
+  }
+}
+
+/** Counts what really comes: a length header is only a claim. */
+async function drain(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  maxBytes: number,
+): Promise<Uint8Array | "too-large"> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for (;;) {
@@ -75,7 +96,8 @@ async function readBody(request: Request, maxBytes: number): Promise<Uint8Array 
     if (done) break;
     length += value.byteLength;
     if (length > maxBytes) {
-      await reader.cancel();
+      // Whoever sends may take its time to stop, or fail at it; the refusal waits for neither.
+      reader.cancel().catch(() => undefined);
       return "too-large";
     }
     chunks.push(value);

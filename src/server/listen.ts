@@ -36,7 +36,7 @@ export async function listen(feed: ChangeFeed, listening: Listening): Promise<Ou
   const ended: Outcome = { kind: "empty", subscription: id };
   // What can never tell anything would only hold a connection and its timers.
   if (filter.lists.length === 0 && filter.uris.length === 0) return ended;
-  const over = AbortSignal.any([gone, closing]);
+  const over = endOf(gone, closing);
   await feed.follow(
     start,
     (change) => {
@@ -46,6 +46,22 @@ export async function listen(feed: ChangeFeed, listening: Listening): Promise<Ou
   );
   await aborted(over);
   return gone.aborted ? undefined : ended;
+}
+
+/** `AbortSignal.any` would leave something behind in `closing`, which outlives every listener. */
+function endOf(gone: AbortSignal, closing: AbortSignal): AbortSignal {
+  const over = new AbortController();
+  const end = (): void => {
+    gone.removeEventListener("abort", end);
+    closing.removeEventListener("abort", end);
+    over.abort();
+  };
+  if (gone.aborted || closing.aborted) over.abort();
+  else {
+    gone.addEventListener("abort", end);
+    closing.addEventListener("abort", end);
+  }
+  return over.signal;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -4,8 +4,8 @@
  * so that another connection, on another worker, can take up the rest.
  */
 import { encodeEvent } from "../sse/encode.ts";
-import type { Cursor, EventHub } from "../stores/event-hub.ts";
-import { type Awaitable, after } from "../util/awaitable.ts";
+import type { EventHub, HubEvent } from "../stores/event-hub.ts";
+import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import type { JsonObject } from "../util/json.ts";
 import { EventStream } from "./event-stream.ts";
 
@@ -14,6 +14,8 @@ export interface Outlet {
   send(message: JsonObject): void;
   /** Lets go of the connection, where the caller can come back for the rest. */
   readonly detach: ((retryMs: number) => void) | undefined;
+  /** Calls back when nobody hears any more and nobody can come back; undefined where that shows elsewhere. */
+  readonly onLost: ((callback: () => void) => void) | undefined;
 }
 
 /** What a call's stream is resumed by. */
@@ -22,23 +24,32 @@ export interface Resumption {
   readonly session: string;
   /** Whether the stream begins with an event that only says where it begins. */
   readonly primed: boolean;
+  /** Hears what the hub failed at. The call is answered all the same, but cannot be resumed. */
+  readonly onFault: (cause: unknown) => void;
 }
 
 /** The data of the event after which nothing comes. */
 const endMark = "";
 
+/** Begins the data of the event from which on only the connection it names is written to. */
+const takenMark = ">";
+
 /** The outlet of one POST: nothing until the first message, then a stream. */
 export class PostOutlet implements Outlet {
   readonly detach: ((retryMs: number) => void) | undefined;
+  readonly onLost: ((callback: () => void) => void) | undefined;
   readonly #resumption: Resumption | undefined;
   #stream: EventStream | undefined;
   #topic: Topic | undefined;
   #onOpen: ((stream: EventStream) => void) | undefined;
+  #closed = false;
 
   constructor(resumption: Resumption | undefined) {
     this.#resumption = resumption;
     // A reader that was told no event id yet has nothing to come back with.
     this.detach = resumption?.primed ? (retryMs) => this.#detach(retryMs) : undefined;
+    this.onLost =
+      resumption === undefined ? (callback) => this.#open().onClose(callback) : undefined;
   }
 
   /** The stream, once there was something to say before the answer. */
@@ -53,12 +64,18 @@ export class PostOutlet implements Outlet {
   }
 
   send(message: JsonObject): void {
-    this.#write(this.#open(), JSON.stringify(message));
+    if (!this.#closed) this.#write(this.#open(), JSON.stringify(message));
+  }
+
+  /** Nothing is said after the answer, whatever a handler that was cancelled goes on doing. */
+  close(): void {
+    this.#closed = true;
   }
 
   /** The answer, after which the stream ends. */
   finish(text: string | undefined): void {
     const stream = this.#open();
+    this.close();
     if (text !== undefined) this.#write(stream, text);
     if (this.#topic === undefined) stream.end();
     else this.#topic.publish(endMark);
@@ -74,52 +91,104 @@ export class PostOutlet implements Outlet {
     const stream = new EventStream();
     this.#stream = stream;
     if (this.#resumption !== undefined) {
-      this.#topic = new Topic(this.#resumption);
-      this.#topic.pour(stream, this.#resumption.primed);
+      this.#topic = new Topic(this.#resumption, stream);
     }
     this.#onOpen?.(stream);
     return stream;
   }
 
   #detach(retryMs: number): void {
-    const stream = this.#open();
-    this.#topic?.whenReady(() => {
-      stream.write(`retry: ${Math.max(0, Math.round(retryMs))}\n\n`);
-      stream.end();
-    });
+    if (this.#closed) return;
+    this.#open();
+    this.#topic?.letGo(Math.max(0, Math.round(retryMs)));
   }
 }
 
-/** The topic behind one call's stream. Publishing keeps its order, however long it takes. */
+/**
+ * The topic behind one call's stream, and the connection that is there from the start. What
+ * is done keeps its order, however long the hub takes.
+ */
 class Topic {
-  readonly #hub: EventHub;
-  readonly #name: string;
+  readonly #resumption: Resumption;
+  readonly #stream: EventStream;
   readonly #id: string = crypto.randomUUID();
+  readonly #name: string;
+  readonly #following: AbortController = new AbortController();
   #ready: Awaitable<unknown>;
-  readonly #start: Awaitable<Cursor>;
+  /** The hub has failed: the stream is written to without it. */
+  #broken = false;
+  /** Whether the reader knows an event that it could come back after. */
+  #canReturn = false;
+  #letGoMs: number | undefined;
 
-  constructor({ hub, session }: Resumption) {
-    this.#hub = hub;
-    this.#name = topicOf(session, this.#id);
-    this.#start = hub.position(this.#name);
-    this.#ready = this.#start;
+  constructor(resumption: Resumption, stream: EventStream) {
+    this.#resumption = resumption;
+    this.#stream = stream;
+    this.#name = topicOf(resumption.session, this.#id);
+    stream.onClose(() => this.#following.abort());
+    this.#then(() => this.#pour());
   }
 
   publish(data: string): void {
-    this.whenReady(() => this.#hub.publish(this.#name, data));
-  }
-
-  /** Does something once all that came before it is done. */
-  whenReady(next: () => Awaitable<unknown>): void {
-    this.#ready = after(this.#ready, next);
-  }
-
-  pour(stream: EventStream, primed: boolean): void {
-    this.#ready = after(this.#start, (start) => {
-      if (primed)
-        stream.write(encodeEvent({ id: `${this.#id}.${start}`, data: "", retryMs: 1_000 }));
-      return follow(this.#hub, this.#name, this.#id, start, stream);
+    const publish = (): Awaitable<unknown> => this.#resumption.hub.publish(this.#name, data);
+    this.#then(publish, () => {
+      if (data === endMark) this.#stream.end();
+      else this.#stream.write(encodeEvent({ event: "message", data }));
     });
+  }
+
+  /** Ends the connection as soon as its reader can come back for the rest. */
+  letGo(retryMs: number): void {
+    this.#then(() => {
+      this.#letGoMs = retryMs;
+      this.#leave();
+    });
+  }
+
+  /** Does something once all that came before it is done, and the other thing without a hub. */
+  #then(next: () => Awaitable<unknown>, otherwise: () => void = () => undefined): void {
+    const failed = (cause: unknown): void => {
+      this.#fail(cause);
+      otherwise();
+    };
+    try {
+      const done = after(this.#ready, () => (this.#broken ? otherwise() : next()));
+      this.#ready = isPromise(done) ? done.catch(failed) : undefined;
+    } catch (cause) {
+      failed(cause);
+    }
+  }
+
+  #fail(cause: unknown): void {
+    this.#broken = true;
+    this.#following.abort();
+    this.#resumption.onFault(cause);
+  }
+
+  #pour(): Awaitable<unknown> {
+    const { hub, primed } = this.#resumption;
+    return after(hub.position(this.#name), (start) => {
+      if (primed) {
+        this.#stream.write(encodeEvent({ id: `${this.#id}.${start}`, data: "", retryMs: 1_000 }));
+        this.#canReturn = true;
+      }
+      const read = reader(this.#stream, this.#id, undefined);
+      const onEvent = (event: HubEvent): void => {
+        read(event);
+        this.#canReturn = true;
+        this.#leave();
+      };
+      const followed = hub.follow(this.#name, start, onEvent, this.#following.signal);
+      return after(followed, (known) => {
+        if (!known) throw new Error("the hub lost the topic of a call that has just begun");
+      });
+    });
+  }
+
+  #leave(): void {
+    if (this.#letGoMs === undefined || !this.#canReturn || this.#broken) return;
+    this.#stream.write(`retry: ${this.#letGoMs}\n\n`);
+    this.#stream.end();
   }
 }
 
@@ -129,38 +198,50 @@ function topicOf(session: string, stream: string): string {
 
 /**
  * Takes up a call's stream after an event. Only the session that the call belongs to knows
- * the topic, whatever id it is given.
+ * the topic, whatever id it is given. A message goes to one connection only, so whichever
+ * was written to before ends, on whatever worker, even if it only seems to be alive
+ * (basic/transports, Multiple Connections, 2025-11-25).
  *
  * @returns false when the event is unknown or too old.
  */
-export function resumeStream(
+export async function resumeStream(
   hub: EventHub,
   session: string,
   lastEventId: string,
   stream: EventStream,
-): Awaitable<boolean> {
+): Promise<boolean> {
   const dot = lastEventId.lastIndexOf(".");
   const id = lastEventId.slice(0, dot);
   if (!/^[0-9a-f-]{36}$/.test(id)) return false;
-  return follow(hub, topicOf(session, id), id, lastEventId.slice(dot + 1), stream);
-}
-
-function follow(
-  hub: EventHub,
-  topic: string,
-  id: string,
-  from: Cursor,
-  stream: EventStream,
-): Awaitable<boolean> {
+  const topic = topicOf(session, id);
+  const from = lastEventId.slice(dot + 1);
+  // Only asks: nothing is written to a topic that cannot be read.
+  if (!(await hub.follow(topic, from, () => undefined, AbortSignal.abort()))) return false;
+  const taken = `${takenMark}${crypto.randomUUID()}`;
+  await hub.publish(topic, taken);
   const ended = new AbortController();
   stream.onClose(() => ended.abort());
-  return hub.follow(
-    topic,
-    from,
-    ({ cursor, data }) => {
-      if (data === endMark) stream.end();
-      else stream.write(encodeEvent({ event: "message", id: `${id}.${cursor}`, data }));
-    },
-    ended.signal,
-  );
+  return hub.follow(topic, from, reader(stream, id, taken), ended.signal);
+}
+
+/**
+ * Writes what a call's topic holds to one connection.
+ *
+ * @param id - what the ids of its events begin with
+ * @param taken - the event by which this connection took over; undefined for the first
+ */
+function reader(
+  stream: EventStream,
+  id: string,
+  taken: string | undefined,
+): (event: HubEvent) => void {
+  // Those that took over earlier are among what is read again.
+  let own = taken === undefined;
+  return ({ cursor, data }) => {
+    if (data === endMark) stream.end();
+    else if (data.startsWith(takenMark)) {
+      if (own) stream.end();
+      else own = data === taken;
+    } else stream.write(encodeEvent({ event: "message", id: `${id}.${cursor}`, data }));
+  };
 }

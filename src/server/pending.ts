@@ -2,11 +2,13 @@
 import { McpError } from "../core/errors.ts";
 import type { PushOptions } from "../core/inquiry.ts";
 import type { RpcReply } from "../jsonrpc/message.ts";
-import type { EventHub } from "../stores/event-hub.ts";
+import type { EventHub, HubEvent } from "../stores/event-hub.ts";
 import { type Awaitable, after } from "../util/awaitable.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
+import type { Outlet } from "./outlet.ts";
 
 const prefix = "ask-";
+const idSyntax = /^ask-[0-9a-f-]{36}$/;
 
 export class PendingQuestions {
   readonly #waiting: Map<string, (reply: unknown) => void> = new Map();
@@ -24,51 +26,65 @@ export class PendingQuestions {
   /** Sends a question and waits. Its id cannot be guessed: knowing it is what lets one answer. */
   async ask(
     question: { readonly method: string; readonly params: JsonObject },
-    send: (message: JsonObject) => void,
+    outlet: Pick<Outlet, "send" | "onLost">,
     options: PushOptions,
   ): Promise<unknown> {
+    if (options.signal.aborted) throw new McpError("the call was over before it asked");
     const id = `${prefix}${crypto.randomUUID()}`;
-    const { signal, timeoutMs } = options;
     const ended = new AbortController();
     const reply = new Promise<unknown>((resolve) => this.#waiting.set(id, resolve));
-    const over = interruption(signal, timeoutMs, ended.signal);
+    let isAsked = false;
+    const interrupted = interruption(options, ended.signal, (why) => {
+      // Told at once, while there may still be somebody who hears it.
+      if (isAsked) outlet.send(cancelNotice(id, why));
+    });
     try {
-      await this.#follow(id, ended.signal);
-      send({ jsonrpc: "2.0", id, ...question });
-      const answered = await Promise.race([reply, over]);
-      if (answered instanceof McpError) {
-        send(cancelNotice(id, answered.message));
-        throw answered;
-      }
+      const hindered = await Promise.race([interrupted.promise, this.#follow(id, ended.signal)]);
+      if (hindered !== undefined) throw hindered;
+      outlet.send({ jsonrpc: "2.0", id, ...question });
+      isAsked = true;
+      outlet.onLost?.(() => interrupted.now("the caller disconnected while it was asked"));
+      const answered = await Promise.race([reply, interrupted.promise]);
+      if (answered instanceof McpError) throw answered;
       return readReply(answered);
     } finally {
       ended.abort();
       this.#waiting.delete(id);
+      void this.#forget(id);
     }
   }
 
   /** Takes an answer that arrived here; unknown ids are ignored, they may be late. */
   settle(reply: RpcReply): Awaitable<void> {
     const { id } = reply;
-    if (typeof id !== "string" || !id.startsWith(prefix)) return;
+    if (typeof id !== "string" || !idSyntax.test(id)) return;
     const waiting = this.#waiting.get(id);
     const { result, error } = reply;
     if (waiting !== undefined) {
       waiting({ result, error });
       return;
     }
-    if (this.#hub === undefined || id.length > 64) return;
+    if (this.#hub === undefined) return;
     return after(this.#hub.publish(topicOf(id), JSON.stringify({ result, error })), () => {});
   }
 
-  #follow(id: string, signal: AbortSignal): Awaitable<unknown> {
+  /** Hears of the answer also where it arrives at another worker. */
+  async #follow(id: string, signal: AbortSignal): Promise<undefined> {
     const hub = this.#hub;
     if (hub === undefined) return;
     const topic = topicOf(id);
-    signal.addEventListener("abort", () => void hub.delete(topic), { once: true });
-    return after(hub.position(topic), (start) =>
-      hub.follow(topic, start, ({ data }) => this.#waiting.get(id)?.(JSON.parse(data)), signal),
-    );
+    const start = await hub.position(topic);
+    const onAnswer = ({ data }: HubEvent): void => this.#waiting.get(id)?.(JSON.parse(data));
+    if (await hub.follow(topic, start, onAnswer, signal)) return;
+    throw new Error("the hub lost the topic of a question before it was asked");
+  }
+
+  async #forget(id: string): Promise<void> {
+    try {
+      await this.#hub?.delete(topicOf(id));
+    } catch {
+      // One topic that holds an answer at most; it expires by itself.
+    }
   }
 }
 
@@ -76,28 +92,48 @@ function topicOf(id: string): string {
   return `answer:${id}`;
 }
 
-/** Resolves, with the reason as an error, when waiting has no more sense. */
+interface Interruption {
+  /** Resolves, with the reason as an error, when waiting has no more sense. */
+  readonly promise: Promise<McpError>;
+  now(why: string): void;
+}
+
+/** A timer that is set for longer fires at once. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/** The end of waiting that is no answer: the caller's, the call's, or that of the time for it. */
 function interruption(
-  signal: AbortSignal,
-  timeoutMs: number,
+  { signal, timeoutMs }: PushOptions,
   ended: AbortSignal,
-): Promise<McpError> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => {
-      resolve(new McpError(`the question was not answered within ${timeoutMs / 1000} seconds`));
-    }, timeoutMs);
-    const onAbort = (): void => resolve(new McpError("the call was cancelled while it was asking"));
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    ended.addEventListener(
-      "abort",
-      () => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", onAbort);
-      },
-      { once: true },
-    );
+  onInterrupt: (why: string) => void,
+): Interruption {
+  let isOver = false;
+  let now: Interruption["now"] = () => undefined;
+  const promise = new Promise<McpError>((resolve) => {
+    now = (why) => {
+      if (ended.aborted || isOver) return;
+      isOver = true;
+      onInterrupt(why);
+      resolve(new McpError(why));
+    };
   });
+  const onAbort = (): void => now("the call was over before the question was answered");
+  const timer = setTimeout(
+    () => {
+      now(`the question was not answered within ${timeoutMs / 1000} seconds`);
+    },
+    Math.min(timeoutMs, longestTimerMs),
+  );
+  signal.addEventListener("abort", onAbort, { once: true });
+  ended.addEventListener(
+    "abort",
+    () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+    },
+    { once: true },
+  );
+  return { promise, now };
 }
 
 function readReply(reply: unknown): unknown {

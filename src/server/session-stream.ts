@@ -1,8 +1,9 @@
 /** The notification stream of a handshake session: GET with `Mcp-Session-Id`. */
 import type { ChangeableList } from "../core/call.ts";
+import type { Change } from "../core/notice.ts";
 import type { Adapter } from "../revisions/adapter.ts";
 import { encodeEvent } from "../sse/encode.ts";
-import type { EventHub } from "../stores/event-hub.ts";
+import type { Cursor, EventHub } from "../stores/event-hub.ts";
 import type { SessionRecord } from "../stores/session-store.ts";
 import type { ChangeFeed } from "./changes.ts";
 import { matches } from "./changes.ts";
@@ -23,52 +24,85 @@ export interface SessionStreamOptions {
   readonly adapter: Adapter;
   readonly lastEventId: string | undefined;
   readonly closing: AbortSignal;
+  /** Hears what the hub or the store failed at; the stream has been ended then. */
+  readonly onFault: (cause: unknown) => void;
 }
 
 /** @returns undefined when the event to go on from is unknown or too old. */
 export async function openSessionStream(
   options: SessionStreamOptions,
 ): Promise<EventStream | undefined> {
-  const { hub, session, lastEventId, adapter } = options;
-  const resumes = lastEventId !== undefined && adapter.resumption !== "none";
   const stream = new EventStream();
+  try {
+    if (await fill(options, stream)) return stream;
+  } catch (cause) {
+    // Whatever follows for it already is to end with it.
+    stream.disconnect();
+    throw cause;
+  }
+  stream.disconnect();
+  return undefined;
+}
+
+/** @returns whether there is anything to go on from, where that was asked for. */
+async function fill(options: SessionStreamOptions, stream: EventStream): Promise<boolean> {
+  const { hub, session, lastEventId, adapter, closing } = options;
+  const resumes = lastEventId !== undefined && adapter.resumption !== "none";
   if (resumes && !lastEventId.startsWith(feedPrefix)) {
-    const known = await resumeStream(hub, session.id, lastEventId, stream);
-    return known ? stream : undefined;
+    endOf(stream, closing);
+    return resumeStream(hub, session.id, lastEventId, stream);
   }
   await takeOver(options, stream);
   await followChanges(options, stream, resumes ? lastEventId.slice(feedPrefix.length) : undefined);
-  return stream;
+  return true;
 }
 
 async function followChanges(
-  { feed, sessions, session, adapter, closing }: SessionStreamOptions,
+  options: SessionStreamOptions,
   stream: EventStream,
   from: string | undefined,
 ): Promise<void> {
+  const { feed, closing } = options;
   const over = endOf(stream, closing);
   const start = await feed.position();
-  const numbered = adapter.resumption !== "none";
-  if (adapter.resumption === "primed") {
-    stream.write(encodeEvent({ id: `${feedPrefix}${from ?? start}`, data: "", retryMs: 1_000 }));
-  } else stream.write(":\n\n");
-  const tell = async (change: Parameters<typeof matches>[1], cursor: string): Promise<void> => {
+  const onChange = inOrder(options, stream);
+  // The headers go out with the first bytes, and until then nobody knows that it is open.
+  stream.write(":\n\n");
+  if (from !== undefined && (await feed.follow(from, onChange, over))) return;
+  // What was missed is lost; the reader can still hear what comes from here on.
+  if (options.adapter.resumption === "primed") {
+    stream.write(encodeEvent({ id: `${feedPrefix}${start}`, data: "", retryMs: 1_000 }));
+  }
+  if (await feed.follow(start, onChange, over)) return;
+  throw new Error("the hub lost where changes stand while a stream was opened");
+}
+
+/** Tells changes one after the other, however long the store takes to say who watches what. */
+function inOrder(
+  { sessions, session, adapter, onFault }: SessionStreamOptions,
+  stream: EventStream,
+): (change: Change, cursor: Cursor) => void {
+  const tell = async (change: Change, cursor: Cursor): Promise<void> => {
+    if (!stream.open) return;
     // What the session watches may have changed since the stream was opened.
     const live = await sessions.find(session.id);
     if (live === undefined) stream.end();
     else if (matches({ lists, uris: live.subscriptions }, change)) {
       const data = JSON.stringify(adapter.notify(change));
-      const id = numbered ? `${feedPrefix}${cursor}` : undefined;
+      const id = adapter.resumption === "none" ? undefined : `${feedPrefix}${cursor}`;
       stream.write(encodeEvent({ event: "message", id, data }));
     }
   };
   let order: Promise<unknown> = Promise.resolve();
-  const onChange = (...change: Parameters<typeof tell>): void => {
-    order = order.then(() => tell(...change));
+  return (change, cursor) => {
+    order = order
+      .then(() => tell(change, cursor))
+      .catch((cause: unknown) => {
+        // The reader comes back after the last event it has, and nothing is passed over.
+        stream.end();
+        onFault(cause);
+      });
   };
-  const reached = from !== undefined && (await feed.follow(from, onChange, over));
-  // What was missed is lost; the reader can still hear what comes from here on.
-  if (!reached) await feed.follow(start, onChange, over);
 }
 
 /**
@@ -82,9 +116,10 @@ async function takeOver(
   stream: EventStream,
 ): Promise<void> {
   const topic = controlTopic(session.id);
-  await hub.publish(topic, "taken");
-  const start = await hub.position(topic);
-  await hub.follow(topic, start, () => stream.end(), endOf(stream, closing));
+  // From its own event on: of two at once, the later one is the one that stays.
+  const mine = await hub.publish(topic, "taken");
+  const known = await hub.follow(topic, mine, () => stream.end(), endOf(stream, closing));
+  if (!known) throw new Error("the hub lost the topic of a session while a stream was opened");
 }
 
 /** Ends the streams of a session that has ended. */

@@ -12,7 +12,8 @@ export interface HubEvent {
 
 /**
  * Topics hold events in the order in which they were published, for some time after. A
- * follower sees each event after its cursor once, in that order, whoever published it.
+ * follower sees each event after its cursor once, in that order, whoever published it. What
+ * becomes of one topic is nothing to another.
  */
 export interface EventHub {
   /** Adds an event to a topic. @returns where it stands. */
@@ -21,10 +22,12 @@ export interface EventHub {
   position(topic: string): Awaitable<Cursor>;
   /**
    * Calls back for each event after a cursor, first for those that are there, then as they
-   * come, until the signal aborts.
+   * come, one at a time, until the signal aborts: from then on it calls back no more. `onEvent`
+   * must not throw; it may publish. With a signal that has aborted before, it only tells
+   * whether the cursor can be gone on from.
    *
    * @returns false, and never calls back, when the topic no longer reaches back to the
-   * cursor: a reader learns of a loss instead of missing it.
+   * cursor, or the cursor is none: a reader learns of a loss instead of missing it.
    */
   follow(
     topic: string,
@@ -32,6 +35,9 @@ export interface EventHub {
     onEvent: (event: HubEvent) => void,
     signal: AbortSignal,
   ): Awaitable<boolean>;
-  /** Forgets a topic and its events. */
+  /**
+   * Forgets a topic and its events. Whoever follows it goes on to see what is published
+   * after; a cursor from before it is lost, where events after it were forgotten.
+   */
   delete(topic: string): Awaitable<void>;
 }

@@ -34,7 +34,14 @@ interface Numbered extends HubEvent {
   readonly number: number;
 }
 
-type Follower = (event: HubEvent) => void;
+interface Follower {
+  readonly onEvent: (event: HubEvent) => void;
+  readonly signal: AbortSignal;
+  /** What it has not seen yet. */
+  readonly queue: HubEvent[];
+  /** It is being called; what comes meanwhile waits its turn. */
+  busy: boolean;
+}
 
 export class MemoryHub implements EventHub {
   /** Written longest ago first. */
@@ -45,9 +52,13 @@ export class MemoryHub implements EventHub {
   readonly #maxTopics: number;
   readonly #ttlMs: number;
   readonly #now: () => number;
+  /** Cursors of another hub, such as this one before a restart, are told apart by it. */
+  readonly #epoch: string = crypto.randomUUID().slice(0, 8);
   /** Events are numbered over all topics, so that one forgotten and begun anew goes on. */
   #last = 0;
-  /** The highest number in any topic that was forgotten whole. */
+  /** The last number of each topic that was forgotten whole, longest ago first. */
+  readonly #forgotten: Map<string, number> = new Map();
+  /** The highest number in any topic of which not even that is known any more. */
   #forgottenUpTo = 0;
 
   constructor(options: MemoryHubOptions = {}) {
@@ -69,7 +80,7 @@ export class MemoryHub implements EventHub {
     const kept = this.#write(topic);
     const number = ++this.#last;
     kept.last = number;
-    const event: Numbered = { number, cursor: String(number), data };
+    const event: Numbered = { number, cursor: this.#cursor(number), data };
     kept.events.push(event);
     kept.length += data.length;
     while (kept.events.length > this.#maxEvents || kept.length > this.#maxLength) {
@@ -77,24 +88,32 @@ export class MemoryHub implements EventHub {
       kept.length -= lost?.data.length ?? 0;
       kept.lostUpTo = lost?.number ?? kept.lostUpTo;
     }
-    for (const follower of [...(this.#followers.get(topic) ?? [])]) follower(event);
+    // All are given the event before any is called: one may publish in turn.
+    const followers = [...(this.#followers.get(topic) ?? [])];
+    for (const follower of followers) follower.queue.push(event);
+    for (const follower of followers) drain(follower);
     return event.cursor;
   }
 
   position(topic: string): Cursor {
-    return String(this.#read(topic)?.last ?? this.#last);
+    return this.#cursor(this.#read(topic)?.last ?? this.#last);
   }
 
-  follow(topic: string, after: Cursor, onEvent: Follower, signal: AbortSignal): boolean {
-    const from = Number(after);
+  follow(
+    topic: string,
+    after: Cursor,
+    onEvent: (event: HubEvent) => void,
+    signal: AbortSignal,
+  ): boolean {
+    const from = this.#number(after);
     const kept = this.#read(topic);
-    const lostUpTo = kept?.lostUpTo ?? this.#forgottenUpTo;
-    if (!Number.isSafeInteger(from) || from < lostUpTo || from > this.#last) return false;
+    const lostUpTo = kept?.lostUpTo ?? this.#lostOf(topic);
+    if (from === undefined || from < lostUpTo || from > this.#last) return false;
     if (signal.aborted) return true;
-    for (const event of kept?.events ?? []) {
-      if (event.number > from) onEvent(event);
-    }
-    this.#subscribe(topic, onEvent, signal);
+    const queue = (kept?.events ?? []).filter(({ number }) => number > from);
+    const follower: Follower = { onEvent, signal, queue, busy: false };
+    this.#subscribe(topic, follower);
+    drain(follower);
     return true;
   }
 
@@ -103,20 +122,42 @@ export class MemoryHub implements EventHub {
     if (kept !== undefined) this.#forget(topic, kept);
   }
 
-  #forget(name: string, topic: Topic): void {
-    this.#topics.delete(name);
-    this.#forgottenUpTo = Math.max(this.#forgottenUpTo, topic.last);
+  #cursor(number: number): Cursor {
+    return `${this.#epoch}-${number}`;
   }
 
-  #subscribe(topic: string, follower: Follower, signal: AbortSignal): void {
+  /** The number in a cursor; undefined when this hub did not give it out. */
+  #number(cursor: Cursor): number | undefined {
+    const number = Number(cursor.slice(this.#epoch.length + 1));
+    return Number.isSafeInteger(number) && cursor === this.#cursor(number) ? number : undefined;
+  }
+
+  #lostOf(topic: string): number {
+    return Math.max(this.#forgotten.get(topic) ?? 0, this.#forgottenUpTo);
+  }
+
+  #forget(name: string, topic: Topic): void {
+    this.#topics.delete(name);
+    this.#forgotten.delete(name);
+    this.#forgotten.set(name, topic.last);
+    if (this.#forgotten.size <= this.#maxTopics) return;
+    const [oldest] = this.#forgotten;
+    if (oldest === undefined) return;
+    this.#forgotten.delete(oldest[0]);
+    this.#forgottenUpTo = Math.max(this.#forgottenUpTo, oldest[1]);
+  }
+
+  #subscribe(topic: string, follower: Follower): void {
     const followers = this.#followers.get(topic) ?? new Set();
     this.#followers.set(topic, followers);
     followers.add(follower);
-    signal.addEventListener(
+    follower.signal.addEventListener(
       "abort",
       () => {
         followers.delete(follower);
-        if (followers.size === 0) this.#followers.delete(topic);
+        if (followers.size === 0 && this.#followers.get(topic) === followers) {
+          this.#followers.delete(topic);
+        }
       },
       { once: true },
     );
@@ -131,13 +172,7 @@ export class MemoryHub implements EventHub {
 
   #write(topic: string): Topic {
     const now = this.#now();
-    const kept = this.#read(topic) ?? {
-      lostUpTo: this.#forgottenUpTo,
-      last: 0,
-      events: [],
-      length: 0,
-      writtenAt: now,
-    };
+    const kept = this.#read(topic) ?? this.#begin(topic, now);
     kept.writtenAt = now;
     this.#topics.delete(topic);
     this.#topics.set(topic, kept);
@@ -146,5 +181,25 @@ export class MemoryHub implements EventHub {
       if (name !== topic) this.#forget(name, other);
     }
     return kept;
+  }
+
+  #begin(topic: string, now: number): Topic {
+    const lostUpTo = this.#lostOf(topic);
+    this.#forgotten.delete(topic);
+    return { lostUpTo, last: 0, events: [], length: 0, writtenAt: now };
+  }
+}
+
+/** Shows a follower what waits for it, in order, until it has had enough. */
+function drain(follower: Follower): void {
+  if (follower.busy) return;
+  follower.busy = true;
+  try {
+    for (let event = follower.queue.shift(); event !== undefined; event = follower.queue.shift()) {
+      if (follower.signal.aborted) return;
+      follower.onEvent(event);
+    }
+  } finally {
+    follower.busy = false;
   }
 }

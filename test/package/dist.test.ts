@@ -21,12 +21,16 @@ beforeAll(() => {
 
 /** Runs a module in a new Node process, and gives what it logged as JSON. */
 async function run(source: string): Promise<unknown> {
+  return JSON.parse(await runRaw(source));
+}
+
+async function runRaw(source: string): Promise<string> {
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ["--input-type=module", "--eval", source],
     { cwd: root, timeout: 20_000 },
   );
-  return JSON.parse(stdout);
+  return stdout;
 }
 
 const declare = `
@@ -141,6 +145,28 @@ describe("the built package", () => {
       const code = readFileSync(file, "utf8").replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
       expect(code, file).not.toMatch(nodeGlobals);
     }
+  });
+
+  it("has contract suites that run under the test runner of Node", async () => {
+    const source = `
+      import { test } from "node:test";
+      import { MemoryHub, MemorySessions } from "anyrev";
+      import { eventHubSuite, sessionStoreSuite } from "anyrev/testing";
+      let now = 0;
+      const pass = (ms) => { now += ms; };
+      const options = { ttlMs: 1_000, now: () => now };
+      eventHubSuite(() => ({ hub: new MemoryHub(options), ttlMs: 1_000, pass }), { test });
+      sessionStoreSuite(() => ({ store: new MemorySessions(options), ttlMs: 1_000, pass }), { test });`;
+    const output = await runRaw(source);
+    expect(output).toMatch(/tests [2-9]\d/);
+    expect(output).toMatch(/fail 0/);
+  });
+
+  it("has contract suites that reach no module of Node and no backend", () => {
+    const files = reach(join(root, "dist/testing/index.js"));
+    const stores = [...files].filter((file) => relative(root, file).startsWith("dist/stores/"));
+    expect(files.size).toBeGreaterThan(3);
+    expect(stores).toEqual([]);
   });
 
   it("has the files that its exports name", () => {

@@ -72,6 +72,7 @@ describe("a breach", () => {
     core: "src/core/model.ts",
     revisions: "src/revisions/adapter.ts",
     stores: "src/stores/session-store.ts",
+    testing: "src/testing/event-hub.ts",
     auth: "src/auth/principal.ts",
     server: "src/server/endpoint.ts",
     client: "src/client/client.ts",
@@ -111,14 +112,15 @@ describe("a breach", () => {
     ["core", all("core", "jsonrpc", "util")],
     ["revisions", all("revisions", "core", "jsonrpc", "util")],
     ["stores", all("stores", "core", "util")],
+    ["testing", all("testing", "stores", "core", "util")],
     ["auth", all("auth", "core", "util")],
     ["server", all(...below, "stores", "server")],
     ["client", all(...below, "client")],
     ["console", all(...below, "stores", "server", "client", "console")],
     ["gateway", all(...below, "stores", "server", "client", "gateway")],
-    ["index", ["node", "cli"]],
-    ["node", ["cli"]],
-    ["cli", []],
+    ["index", ["testing", "node", "cli"]],
+    ["node", ["testing", "cli"]],
+    ["cli", ["testing"]],
   ])("of %s is to import any of %j", (layer, refused) => {
     expect(refusals(layer)).toEqual(refused);
   });
@@ -139,6 +141,15 @@ describe("a breach", () => {
     expect(importing("memory")).toEqual([]);
     expect(importing("session-store")).toEqual([]);
     expect(importing("sqlite")).toHaveLength(1);
+  });
+
+  it("is a backend of a store in what tests them", () => {
+    const importing = (name: string) =>
+      breachesOf("src/testing/a.ts", `import "../stores/${name}.ts";`, `src/stores/${name}.ts`);
+    expect(importing("event-hub")).toEqual([]);
+    expect(importing("session-store")).toEqual([]);
+    expect(importing("memory")).toHaveLength(1);
+    expect(importing("memory-hub")).toHaveLength(1);
   });
 
   it("is a module of Node outside of node and cli", () => {

@@ -1,6 +1,7 @@
 /** Every name that users may import. Changing this list is changing the public surface. */
 import * as portable from "anyrev";
 import * as node from "anyrev/node";
+import * as testing from "anyrev/testing";
 import { expect, it } from "vitest";
 
 const names = [
@@ -10,6 +11,7 @@ const names = [
   "DeclarationError",
   "McpError",
   "MemoryHub",
+  "MemoryOneTime",
   "MemorySessions",
   "Rejection",
   "adapter2024_11_05",
@@ -48,6 +50,14 @@ it("anyrev/node exports the same and what Node has besides", () => {
   for (const [name, value] of Object.entries(portable)) {
     expect(Reflect.get(node, name), name).toBe(value);
   }
+});
+
+it("anyrev/testing exports the contract suites", () => {
+  expect(Object.keys(testing).sort()).toEqual([
+    "eventHubSuite",
+    "oneTimeStoreSuite",
+    "sessionStoreSuite",
+  ]);
 });
 
 it("what is shared between requests cannot be changed from outside", () => {

@@ -27,6 +27,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   core: base,
   revisions: ["core", ...base],
   stores: ["core", "util"],
+  testing: ["core", "stores", "util"],
   auth: ["core", "util"],
   server: [...served, "stores"],
   client: served,
@@ -44,6 +45,9 @@ const storesOfServer = [
   "src/stores/memory.ts",
   "src/stores/memory-hub.ts",
 ];
+
+/** A contract suite knows contracts alone: every backend is handed to it. */
+const storesOfTesting = ["src/stores/session-store.ts", "src/stores/event-hub.ts"];
 
 const onRuntime = ["node", "cli"];
 
@@ -100,6 +104,9 @@ function breachOfImport(
   if (!allowed[layer]?.includes(to)) return `${layer} must not import ${to}`;
   if (layer === "server" && to === "stores" && !storesOfServer.includes(target)) {
     return "server may import the contract of a store and the memory store only";
+  }
+  if (layer === "testing" && to === "stores" && !storesOfTesting.includes(target)) {
+    return "testing may import the contract of a store only";
   }
   return undefined;
 }

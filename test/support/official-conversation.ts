@@ -46,7 +46,7 @@ const tools: Readonly<Record<string, AskingTool>> = {
     ["form", "sample", "roots"],
     `accept, ${name}, 1`,
   ),
-  test_input_required_result_multi_round: round(["form"], `${name} ${name}`),
+  test_input_required_result_multi_round: round(["form"], `${name} likes ${name}.`),
   test_input_required_result_tampered_state: round(["form"], "accept"),
   test_input_required_result_capabilities: round(["sample"], name),
   ask_twice: {
