@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import type { Official } from "./official.ts";
 import { answered, elicit } from "./official-answers.ts";
-import { isObject } from "./schemas.ts";
+import { readToldQuestions, textOf } from "./told-questions.ts";
 import type { Revision } from "./wire.ts";
 
 type Kind = "form" | "sample" | "roots";
@@ -97,9 +97,6 @@ export async function converse(client: Official, at: Circumstances): Promise<voi
   } else await expect(getting).rejects.toMatchObject({ code: -32603 });
 }
 
-const question = /- "(\w+)": .*\n {2}The answer is an object of this schema: (.*)/g;
-const state = /"_state": "([^"]+)"/;
-
 /** Calls a tool as a model does that is told what to ask its user. @returns the text in the end. */
 async function callAndAnswer(
   client: Official,
@@ -109,23 +106,13 @@ async function callAndAnswer(
   let given = args;
   for (let call = 0; call < 5; call++) {
     const text = textOf(await client.callTool(tool, given));
-    const carried = state.exec(text)?.[1];
-    if (carried === undefined) return text;
-    const answers = [...text.matchAll(question)].map(([, key, schema]) => [
+    const told = readToldQuestions(text);
+    if (told === undefined) return text;
+    const answers = told.questions.map(({ key, schema }) => [
       key,
-      elicit({ requestedSchema: JSON.parse(schema ?? "") }).content,
+      elicit({ requestedSchema: schema }).content,
     ]);
-    expect(answers, text).not.toEqual([]);
-    given = { ...args, _answers: Object.fromEntries(answers), _state: carried };
+    given = { ...args, _answers: Object.fromEntries(answers), _state: told.state };
   }
   throw new Error(`${tool} does not come to an end`);
-}
-
-function textOf(result: unknown): string {
-  const content = isObject(result) ? result["content"] : undefined;
-  const first: unknown = Array.isArray(content) ? content[0] : undefined;
-  if (!isObject(first) || typeof first["text"] !== "string") {
-    throw new Error(`there is no text in ${JSON.stringify(result)}`);
-  }
-  return first["text"];
 }
