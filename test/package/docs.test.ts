@@ -2,7 +2,8 @@
 import { join } from "node:path";
 import { createEndpoint, type Server } from "anyrev/node";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { Client, overFetch, overSocket, type Send } from "../support/client.ts";
+import { type Asked, answering, converse, type Reaction } from "../support/answering.ts";
+import { Client, type Open, openFetch, openSocket, overSocket } from "../support/client.ts";
 import {
   blocksOf,
   compile,
@@ -13,12 +14,15 @@ import {
   runExample,
   writeExamples,
 } from "../support/examples.ts";
-import { type Revision, revisions } from "../support/wire.ts";
+import { initializeParams, request } from "../support/messages.ts";
+import { assertReply, type JsonObject, type Revision, revisions } from "../support/wire.ts";
 
 const folder = join(root, "build/docs-test");
 const examples = findExamples(folder);
 /** One that is opened by a handshake, and the one that is not, where an example serves all. */
 const tried: readonly Revision[] = ["2025-06-18", "2026-07-28"];
+/** One of each way in which a caller can be asked. */
+const asking: readonly Revision[] = ["2024-11-05", ...tried];
 let diagnostics = "";
 
 beforeAll(async () => {
@@ -50,29 +54,61 @@ describe.each(examples)("$where", (example) => {
   });
 
   test("runs, and serves both eras or asserts what it shows", async () => {
-    await runExample(example, async (ran) => {
+    const readsInput = example.code.includes("await serveStdio(server)");
+    const input = readsInput ? whatIsSaid() : undefined;
+    const check = async (ran: Ran): Promise<void> => {
+      if (readsInput) hear(ran.spoken);
       const ways = waysIn(ran, example.code);
-      if (ways.length === 0) expect(ran.assertions, nothingToCall).toBeGreaterThan(0);
-      for (const send of ways) {
+      if (ways.length === 0 && !readsInput) {
+        expect(ran.assertions, nothingToCall).toBeGreaterThan(0);
+      }
+      for (const open of ways) {
         for (const revision of revisionsOf(example.code)) {
-          const client = await Client.open(send, revision);
-          await tour(client);
-          for (const claim of claimsOf(example.code)) await verify(client, claim);
+          await tour(await connect(open, revision));
+        }
+        for (const claim of claimsOf(example.code)) {
+          for (const revision of revisionsOf(example.code, claim.when ? asking : tried)) {
+            await verify(await connect(open, revision, claim.when), claim);
+          }
         }
       }
-    });
+    };
+    await runExample(example, check, input);
   });
 });
 
 const nothingToCall =
   "leaves nothing to call: it should listen, export a server, an endpoint or an app, or assert";
 
+const said = [
+  request("2025-06-18", 1, "initialize", initializeParams("2025-06-18")),
+  request("2025-06-18", 2, "tools/list"),
+  request("2026-07-28", 3, "tools/list"),
+];
+
+function whatIsSaid(): string {
+  return said.map((message) => `${JSON.stringify(message)}\n`).join("");
+}
+
+/** Each line is the answer to what was said. */
+function hear(spoken: string): void {
+  const lines = spoken.split("\n").filter((line) => line !== "");
+  expect(lines).toHaveLength(said.length);
+  for (const line of lines) {
+    const message = JSON.parse(line);
+    const asked = said.find(({ id }) => id === message.id);
+    const revision = asked?.id === 3 ? "2026-07-28" : "2025-06-18";
+    assertReply(revision, asked ?? { method: "" }, message);
+    expect(message.result, line).toBeDefined();
+  }
+}
+
 function isAbout(line: string, { file }: Example): boolean {
   return line.startsWith(`${file.slice(file.lastIndexOf("/") + 1)}(`);
 }
 
 /** Every way to send a message to what the example has made. */
-function waysIn({ exported, ports }: Ran, code: string): Send[] {
+function waysIn({ exported, ports }: Ran, code: string): Open[] {
   // A server that answers under names of its own is called by the first of them.
   const host = /allowedHosts: \["([^"*]+)"/.exec(code)?.[1];
   const path = /\bpath: "([^"]+)"/.exec(code)?.[1];
@@ -81,14 +117,14 @@ function waysIn({ exported, ports }: Ran, code: string): Send[] {
     return hasFetch(value) ? [(request: Request) => value.fetch(request)] : [];
   });
   return [
-    ...ports.map((port) => overSocket(port, path, host)),
-    ...handlers.map((handle) => overFetch(handle, path, host)),
+    ...ports.map((port) => openSocket(port, path, host)),
+    ...handlers.map((handle) => openFetch(handle, path, host)),
   ];
 }
 
-function revisionsOf(code: string): readonly Revision[] {
+function revisionsOf(code: string, otherwise = tried): readonly Revision[] {
   const named = /\brevisions: \[([^\]]*)\]/.exec(code)?.[1];
-  return named === undefined ? tried : revisions.filter((revision) => named.includes(revision));
+  return named === undefined ? otherwise : revisions.filter((revision) => named.includes(revision));
 }
 
 function isServer(value: unknown): value is Server {
@@ -145,38 +181,99 @@ async function expectResult(client: Client, method: string, params: object): Pro
   expect(result, `${method} ${JSON.stringify(params)}: ${error?.message}`).toBeDefined();
 }
 
-/** A comment such as `// add {"a":1,"b":2} gives {"sum":3}` or `// reading note://1 fails with "…"`. */
+/** A client whose user or model reacts in one way, or that has neither. */
+function connect(open: Open, revision: Revision, when?: When): Promise<Client> {
+  const capabilities = when?.capabilities(revision) ?? {};
+  return Client.open(answering(open, revision, when?.react ?? unasked), revision, { capabilities });
+}
+
+function unasked({ method }: Asked): never {
+  throw new Error(`${method} asks a client that declared nothing`);
+}
+
+/**
+ * A comment such as `// add {"a":1,"b":2} gives {"sum":3}` or `// reading note://1 fails with "…"`,
+ * and perhaps `when the user accepts {"sure":true}`, and so on, at its end.
+ */
 interface Claim {
   readonly line: string;
   readonly method: "tools/call" | "resources/read";
-  readonly params: Readonly<Record<string, unknown>>;
+  readonly params: JsonObject;
   readonly fails: boolean;
   readonly expected: unknown;
+  readonly when: When | undefined;
+}
+
+interface When {
+  readonly capabilities: (revision: Revision) => JsonObject;
+  readonly react: Reaction;
 }
 
 function claimsOf(code: string): Claim[] {
   const lines = code.split("\n").filter((line) => /^\/\/ .* (?:gives|fails with) /.test(line));
   return lines.map((line) => {
-    const [, asked = "", how, expected = ""] =
-      /^\/\/ (.*?) (gives|fails with) (.*)$/.exec(line) ?? [];
+    const [, asked = "", how, expected = "", when] =
+      /^\/\/ (.*?) (gives|fails with) (.*?)(?: when (the .*))?$/.exec(line) ?? [];
     const [, name = "", rest = ""] = /^(\S+) (.*)$/.exec(asked) ?? [];
-    const common = { line, fails: how === "fails with", expected: JSON.parse(expected) };
+    const common = {
+      line,
+      fails: how === "fails with",
+      expected: JSON.parse(expected),
+      when: when === undefined ? undefined : readWhen(when),
+    };
     return name === "reading"
       ? { ...common, method: "resources/read", params: { uri: rest } }
       : { ...common, method: "tools/call", params: { name, arguments: JSON.parse(rest) } };
   });
 }
 
+/** `the user accepts {…}`, `the user declines`, `the model writes "…"` or `the roots are […]`. */
+function readWhen(words: string): When {
+  const [, what = "", rest] = /^the (user \w+|model writes|roots are)(?: (.*))?$/.exec(words) ?? [];
+  const given: unknown = rest === undefined ? {} : JSON.parse(rest);
+  const actions: Record<string, string> = {
+    "user accepts": "accept",
+    "user declines": "decline",
+    "user cancels": "cancel",
+  };
+  const action = actions[what];
+  if (action !== undefined) {
+    return {
+      // The oldest revisions have no such capability: there the model asks.
+      capabilities: (revision) => (revision < "2025-06-18" ? {} : { elicitation: {} }),
+      react: () => (action === "accept" ? { action, content: given } : { action }),
+    };
+  }
+  if (what === "model writes") {
+    const content = { type: "text", text: given };
+    return {
+      capabilities: () => ({ sampling: {} }),
+      react: () => ({ role: "assistant", model: "a model", content }),
+    };
+  }
+  if (what === "roots are" && Array.isArray(given)) {
+    const roots = given.map((uri) => ({ uri }));
+    return { capabilities: () => ({ roots: {} }), react: () => ({ roots }) };
+  }
+  throw new Error(`not understood: when ${words}`);
+}
+
 /** The first words of the answer, and whether it is a refusal. */
 async function verify(client: Client, claim: Claim): Promise<void> {
-  const { result, error } = await client.ask(claim.method, claim.params);
+  const { result, error } = await perform(client, claim);
   const parts = (result?.["content"] ?? result?.["contents"] ?? []) as { text: string }[];
   const words = error?.message ?? parts[0]?.text ?? "";
   const fails = error !== undefined || result?.["isError"] === true;
-  expect(fails, `${claim.line}: ${words}`).toBe(claim.fails);
-  if (claim.fails) expect(words).toContain(claim.expected);
-  else
-    expect(typeof claim.expected === "string" ? words : JSON.parse(words)).toEqual(claim.expected);
+  const where = `${claim.line} (${client.revision})`;
+  expect(fails, `${where}: ${words}`).toBe(claim.fails);
+  if (claim.fails) expect(words, where).toContain(claim.expected);
+  else if (typeof claim.expected === "string") expect(words, where).toEqual(claim.expected);
+  else expect(JSON.parse(words), where).toEqual(claim.expected);
+}
+
+function perform(client: Client, { method, params, when }: Claim): ReturnType<Client["ask"]> {
+  if (when === undefined || method !== "tools/call") return client.ask(method, params);
+  return converse(client, String(params["name"]), params["arguments"] as JsonObject, when.react);
 }
 
 describe("the test of the examples", () => {
@@ -235,7 +332,7 @@ server.tool("one", {}, () => ({ one: 1 }));
 
   test("sees what answers otherwise than it says", async () => {
     await runExample(lying, async (ran) => {
-      const client = await Client.open(waysIn(ran, lying.code)[0]!, "2025-11-25");
+      const client = await connect(waysIn(ran, lying.code)[0]!, "2025-11-25");
       const [right, ...wrong] = claimsOf(lying.code);
       await verify(client, right!);
       expect(wrong).toHaveLength(4);
