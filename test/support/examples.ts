@@ -24,9 +24,14 @@ export function findExamples(folder: string): Example[] {
     blocksOf(readFileSync(join(root, page), "utf8")).map(({ line, code }) => ({
       where: `${page}:${line}`,
       code,
-      file: join(folder, `${page.replaceAll(/\W/g, "-")}-${line}.ts`),
+      file: join(folder, nameOf(code) ?? `${page.replaceAll(/\W/g, "-")}-${line}.ts`),
     })),
   );
+}
+
+/** A block that says by which name it is imported can be imported by the others. */
+export function nameOf(code: string): string | undefined {
+  return /^\/\/ (\w+\.ts)\n/.exec(code)?.[1];
 }
 
 /** The blocks of one page, each with the line of its first line of code. */
@@ -72,9 +77,6 @@ export function writeExamples(folder: string, examples: readonly Example[]): voi
   writeFileSync(join(folder, "runner.ts"), runner);
   for (const { file, code } of examples) {
     writeFileSync(file, code.replace(/ from "(?:vitest|node:test)";/g, ' from "./runner.ts";'));
-    // One that says by which name it is imported can be imported by the others.
-    const name = /^\/\/ (\w+\.ts)\n/.exec(code)?.[1];
-    if (name !== undefined) writeFileSync(join(folder, name), `export * from "${file}";\n`);
   }
   const project = { extends: join(root, "tsconfig.test.json"), include: ["*.ts"] };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(project));
