@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import { createEndpoint, type Server } from "anyrev/node";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type Asked, answering, converse, type Reaction } from "../support/answering.ts";
-import { Client, type Open, openFetch, openSocket, overSocket } from "../support/client.ts";
+import { claimsOf, connect, verify } from "../support/claims.ts";
+import { type Client, type Open, openFetch, openSocket, overSocket } from "../support/client.ts";
 import {
   blocksOf,
   compile,
@@ -16,7 +16,7 @@ import {
   writeExamples,
 } from "../support/examples.ts";
 import { initializeParams, request } from "../support/messages.ts";
-import { assertReply, type JsonObject, type Revision, revisions } from "../support/wire.ts";
+import { assertReply, type Revision, revisions } from "../support/wire.ts";
 
 const folder = join(root, "build/docs-test");
 const examples = findExamples(folder);
@@ -188,101 +188,6 @@ async function expectResult(client: Client, method: string, params: object): Pro
   expect(result, `${method} ${JSON.stringify(params)}: ${error?.message}`).toBeDefined();
 }
 
-/** A client whose user or model reacts in one way, or that has neither. */
-function connect(open: Open, revision: Revision, when?: When): Promise<Client> {
-  const capabilities = when?.capabilities(revision) ?? {};
-  return Client.open(answering(open, revision, when?.react ?? unasked), revision, { capabilities });
-}
-
-function unasked({ method }: Asked): never {
-  throw new Error(`${method} asks a client that declared nothing`);
-}
-
-/**
- * A comment such as `// add {"a":1,"b":2} gives {"sum":3}` or `// reading note://1 fails with "…"`,
- * and perhaps `when the user accepts {"sure":true}`, and so on, at its end.
- */
-interface Claim {
-  readonly line: string;
-  readonly method: "tools/call" | "resources/read";
-  readonly params: JsonObject;
-  readonly fails: boolean;
-  readonly expected: unknown;
-  readonly when: When | undefined;
-}
-
-interface When {
-  readonly capabilities: (revision: Revision) => JsonObject;
-  readonly react: Reaction;
-}
-
-function claimsOf(code: string): Claim[] {
-  const lines = code.split("\n").filter((line) => /^\/\/ .* (?:gives|fails with) /.test(line));
-  return lines.map((line) => {
-    const [, asked = "", how, expected = "", when] =
-      /^\/\/ (.*?) (gives|fails with) (.*?)(?: when (the .*))?$/.exec(line) ?? [];
-    const [, name = "", rest = ""] = /^(\S+) (.*)$/.exec(asked) ?? [];
-    const common = {
-      line,
-      fails: how === "fails with",
-      expected: JSON.parse(expected),
-      when: when === undefined ? undefined : readWhen(when),
-    };
-    return name === "reading"
-      ? { ...common, method: "resources/read", params: { uri: rest } }
-      : { ...common, method: "tools/call", params: { name, arguments: JSON.parse(rest) } };
-  });
-}
-
-/** `the user accepts {…}`, `the user declines`, `the model writes "…"` or `the roots are […]`. */
-function readWhen(words: string): When {
-  const [, what = "", rest] = /^the (user \w+|model writes|roots are)(?: (.*))?$/.exec(words) ?? [];
-  const given: unknown = rest === undefined ? {} : JSON.parse(rest);
-  const actions: Record<string, string> = {
-    "user accepts": "accept",
-    "user declines": "decline",
-    "user cancels": "cancel",
-  };
-  const action = actions[what];
-  if (action !== undefined) {
-    return {
-      // The oldest revisions have no such capability: there the model asks.
-      capabilities: (revision) => (revision < "2025-06-18" ? {} : { elicitation: {} }),
-      react: () => (action === "accept" ? { action, content: given } : { action }),
-    };
-  }
-  if (what === "model writes") {
-    const content = { type: "text", text: given };
-    return {
-      capabilities: () => ({ sampling: {} }),
-      react: () => ({ role: "assistant", model: "a model", content }),
-    };
-  }
-  if (what === "roots are" && Array.isArray(given)) {
-    const roots = given.map((uri) => ({ uri }));
-    return { capabilities: () => ({ roots: {} }), react: () => ({ roots }) };
-  }
-  throw new Error(`not understood: when ${words}`);
-}
-
-/** The first words of the answer, and whether it is a refusal. */
-async function verify(client: Client, claim: Claim): Promise<void> {
-  const { result, error } = await perform(client, claim);
-  const parts = (result?.["content"] ?? result?.["contents"] ?? []) as { text: string }[];
-  const words = error?.message ?? parts[0]?.text ?? "";
-  const fails = error !== undefined || result?.["isError"] === true;
-  const where = `${claim.line} (${client.revision})`;
-  expect(fails, `${where}: ${words}`).toBe(claim.fails);
-  if (claim.fails) expect(words, where).toContain(claim.expected);
-  else if (typeof claim.expected === "string") expect(words, where).toEqual(claim.expected);
-  else expect(JSON.parse(words), where).toEqual(claim.expected);
-}
-
-function perform(client: Client, { method, params, when }: Claim): ReturnType<Client["ask"]> {
-  if (when === undefined || method !== "tools/call") return client.ask(method, params);
-  return converse(client, String(params["name"]), params["arguments"] as JsonObject, when.react);
-}
-
 describe("the test of the examples", () => {
   const mistakes = join(root, "build/docs-test-mistakes");
   const example = (name: string, code: string): Example => ({
@@ -311,7 +216,46 @@ server.tool("one", {}, () => ({ one: 1 }));
 // reading two://2 gives "two"
 `,
   );
-  const all = [lying, wrongType, wrongImport, throwing, failing, idle, listening];
+  const asks = example(
+    "asks",
+    `import { createServer } from "anyrev";
+export const server = createServer({ name: "asks", version: "1.0.0" });
+server.tool("sure", { asks: true }, async (_, ex) => (await ex.ask("sure", { message: "Sure?" })).action);
+// sure {} gives "accept" when the user accepts
+// sure {} gives "decline" when the user declines
+// sure {} fails with "has not declared"
+// sure {} gives "accept" when the user declines
+// sure {} fails with "has not declared" when the user accepts
+// sure {} gives "accept"
+`,
+  );
+  const tested = example(
+    "tested",
+    `import assert from "node:assert/strict";
+import { test } from "node:test";
+test("holds", () => assert.equal(1, 1));
+test("does not", async () => assert.equal(await Promise.resolve(1), 2));
+`,
+  );
+  const echo = example(
+    "echo",
+    `process.stdin.on("data", (data) => void process.stdout.write(String(data)));
+await new Promise((end) => process.stdin.once("end", end));
+export {};
+`,
+  );
+  const all = [
+    echo,
+    asks,
+    tested,
+    lying,
+    wrongType,
+    wrongImport,
+    throwing,
+    failing,
+    idle,
+    listening,
+  ];
 
   beforeAll(() => writeExamples(mistakes, all));
 
@@ -331,8 +275,9 @@ server.tool("one", {}, () => ({ one: 1 }));
     expect(about).toEqual([wrongType, wrongImport]);
   });
 
-  test("sees what throws and what asserts something untrue", async () => {
+  test("sees what throws, and what asserts or tests something untrue", async () => {
     const check = async (): Promise<void> => undefined;
+    await expect(runExample(tested, check)).rejects.toThrow("1 !== 2");
     await expect(runExample(throwing, check)).rejects.toThrow("at once");
     await expect(runExample(failing, check)).rejects.toThrow("assertion");
   });
@@ -345,6 +290,29 @@ server.tool("one", {}, () => ({ one: 1 }));
       expect(wrong).toHaveLength(4);
       for (const claim of wrong) await expect(verify(client, claim), claim.line).rejects.toThrow();
     });
+  });
+
+  test.each(asking)("sees who answers otherwise than it says, in %s", async (revision) => {
+    await runExample(asks, async (ran) => {
+      const [open] = waysIn(ran, asks.code);
+      const claims = claimsOf(asks.code);
+      // Where the model is told to ask, a client that declared nothing is asked as well.
+      const outcomes = revision === "2024-11-05" ? [1, 1, 0, 0, 0, 0] : [1, 1, 1, 0, 0, 0];
+      for (const [at, claim] of claims.entries()) {
+        const verified = verify(await connect(open!, revision, claim.when), claim);
+        if (outcomes[at] === 1) await verified;
+        else await expect(verified, claim.line).rejects.toThrow();
+      }
+      expect(claims).toHaveLength(outcomes.length);
+    });
+    expect(() => claimsOf('// sure {} gives "accept" when the user shrugs')).toThrow("shrugs");
+  });
+
+  test("gives an input, and hears what is said to it", async () => {
+    const { stdin, stdout } = process;
+    await runExample(echo, async ({ spoken }) => expect(spoken).toBe("hello"), "hello");
+    expect(process.stdin === stdin && process.stdout === stdout).toBe(true);
+    expect(() => hear("{}\n")).toThrow();
   });
 
   test("sees what leaves nothing to call", async () => {
