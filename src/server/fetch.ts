@@ -33,6 +33,9 @@ function pour(stream: EventStream, request: Request): ReadableStream<Uint8Array>
         });
         if (signal.aborted) onAbort();
         else signal.addEventListener("abort", onAbort, { once: true });
+        // The stream holds the request until then: on Node the signal of one that is no
+        // longer held never aborts.
+        stream.onClose(() => request.signal.removeEventListener("abort", onAbort));
       },
       cancel: () => stream.disconnect(),
     },
