@@ -13,6 +13,8 @@ export const limits = Object.freeze({
   suggestions: 100,
   /** Notes that one review embeds. */
   reviewed: 20,
+  /** Characters of notes that one summary is made of. */
+  summarised: 20_000,
   /** Characters of the whole book. */
   bookLength: 1_000_000,
 });

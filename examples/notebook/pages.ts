@@ -3,6 +3,8 @@ import { McpError, type PromptMessage, resource, user } from "anyrev/node";
 import { limits } from "./limits.ts";
 import type { Note, Notebook } from "./notebook.ts";
 
+export const bookUri = "note://book";
+
 export function uriOf(id: number): string {
   return `note://${id}`;
 }
@@ -44,7 +46,27 @@ export function review(notebook: Notebook, asked: string): readonly PromptMessag
   ];
 }
 
-function noSuchTopic(notebook: Notebook, asked: string): string {
+/** What the caller's model is asked to make a summary of. */
+export function summaryRequest(topic: string, notes: readonly Note[]): string {
+  const pages = notes.map((note) => `<!-- ${uriOf(note.id)} -->\n${toMarkdown(note)}`).join("\n");
+  const fitting =
+    pages.length > limits.summarised
+      ? `${pages.slice(0, limits.summarised)}\n*The rest does not fit here.*\n`
+      : pages;
+  return `Summarise these notes on "${topic}" in a few sentences. Say nothing that they do not say.\n\n${fitting}`;
+}
+
+/** A summary that needs no model: of each note its title and how it begins. */
+export function outline(notes: readonly Note[]): string {
+  return notes.map(({ id, title, body }) => `- ${title} (${uriOf(id)}): ${begin(body)}`).join("\n");
+}
+
+function begin(body: string): string {
+  const words = body.slice(0, 500).replace(/\s+/g, " ").trim();
+  return words.length > 100 ? `${words.slice(0, 100).trimEnd()}…` : words;
+}
+
+export function noSuchTopic(notebook: Notebook, asked: string): string {
   const there = notebook.topics("", 10);
   const hint =
     there.length > 0

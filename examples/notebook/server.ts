@@ -1,8 +1,9 @@
 /** What the notebook offers to clients: declared once, for every revision. */
 import { createServer, type Declared, type Log, type Server } from "anyrev/node";
+import { declareConversations } from "./conversations.ts";
 import { limits } from "./limits.ts";
 import { Notebook } from "./notebook.ts";
-import { review, toMarkdown, uriOf, writeBook } from "./pages.ts";
+import { bookUri, review, toMarkdown, uriOf, writeBook } from "./pages.ts";
 import { declareTools } from "./tools.ts";
 
 export interface NotebookOptions {
@@ -28,7 +29,9 @@ export function createNotebook({ path, log }: NotebookOptions): NotebookServer {
       "Search before you add, so that one thing is not noted twice. A note is also a resource, note://<id>; the whole book is note://book.",
     log,
   });
-  declareTools(server, notebook, listNotes(server, notebook));
+  const changed = listNotes(server, notebook);
+  declareTools(server, notebook, changed);
+  declareConversations(server, notebook, changed);
   declareBook(server, notebook);
   declareTemplate(server, notebook);
   declareReview(server, notebook);
@@ -36,7 +39,7 @@ export function createNotebook({ path, log }: NotebookOptions): NotebookServer {
 }
 
 /**
- * Lists every note as a resource.
+ * Lists every note as a resource, and tells who holds a copy when one has changed.
  *
  * @returns what to call when a note has come, changed or gone.
  */
@@ -61,12 +64,17 @@ function listNotes(server: Server, notebook: Notebook): (id: number) => void {
     listed.set(id, declared);
   };
   for (const head of notebook.heads()) update(head.id, head);
-  return update;
+  return (id) => {
+    // Listing it anew announces the list by itself.
+    update(id);
+    server.changed(uriOf(id));
+    server.changed(bookUri);
+  };
 }
 
 function declareBook(server: Server, notebook: Notebook): void {
   server.resource(
-    "note://book",
+    bookUri,
     {
       name: "The whole book",
       title: "The whole book",

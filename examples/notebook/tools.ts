@@ -1,11 +1,14 @@
-/** The tools: add, search, edit, delete. */
+/** The tools that only work on the book: add, search, edit. */
 import { type Content, failed, type Server } from "anyrev/node";
 import { z } from "zod";
 import { limits } from "./limits.ts";
 import type { Notebook } from "./notebook.ts";
 import { uriOf } from "./pages.ts";
 
-const id = z.int().min(1).describe("The note's number, as add_note and search_notes give it.");
+export const noteId = z
+  .int()
+  .min(1)
+  .describe("The note's number, as add_note and search_notes give it.");
 const title = z
   .string()
   .min(1)
@@ -19,7 +22,7 @@ const topics = z
   .describe('What it is about, such as ["work", "garden"]. Case does not matter.');
 
 const saved = z.object({
-  id,
+  id: noteId,
   uri: z.string(),
   title: z.string(),
   topics: z.array(z.string()),
@@ -33,7 +36,6 @@ export function declareTools(
   declareAdd(server, notebook, changed);
   declareSearch(server, notebook);
   declareEdit(server, notebook, changed);
-  declareDelete(server, notebook, changed);
 }
 
 function declareAdd(server: Server, notebook: Notebook, changed: (id: number) => void): void {
@@ -112,7 +114,7 @@ function declareEdit(server: Server, notebook: Notebook, changed: (id: number) =
         openWorldHint: false,
       },
       input: z.object({
-        id,
+        id: noteId,
         title: title.optional(),
         body: body.optional(),
         topics: topics.optional(),
@@ -130,37 +132,13 @@ function declareEdit(server: Server, notebook: Notebook, changed: (id: number) =
   );
 }
 
-function declareDelete(server: Server, notebook: Notebook, changed: (id: number) => void): void {
-  server.tool(
-    "delete_note",
-    {
-      title: "Delete a note",
-      description: "Deletes a note for good.",
-      annotations: {
-        readOnlyHint: false,
-        destructiveHint: true,
-        idempotentHint: true,
-        openWorldHint: false,
-      },
-      input: z.object({ id }),
-      output: z.object({ deleted: id }),
-    },
-    ({ id }) => {
-      const deleted = notebook.delete(id);
-      // Another process may have deleted it, so the list is brought up to date either way.
-      changed(id);
-      return deleted ? { deleted: id } : noSuchNote(id);
-    },
-  );
-}
-
 function describe(notebook: Notebook, id: number): z.input<typeof saved> | Content {
   const head = notebook.head(id);
   if (head === undefined) return noSuchNote(id);
   return { id, uri: uriOf(id), title: head.title, topics: [...head.topics] };
 }
 
-function noSuchNote(id: number): Content {
+export function noSuchNote(id: number): Content {
   return failed(
     `There is no note ${id}. Find the right one with search_notes, or read note://book.`,
   );

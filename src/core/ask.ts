@@ -100,7 +100,7 @@ function toMessages(messages: SampleOptions["messages"]): readonly SampleMessage
   );
 }
 
-/** A default in the shape of what a model would have written, told apart by its model's name. */
+/** A default in the shape of what a model would have written. */
 function toSample(text: string): Sample {
   return {
     role: "assistant",
@@ -108,6 +108,7 @@ function toSample(text: string): Sample {
     text,
     model: "none",
     stopReason: undefined,
+    assumed: true,
   };
 }
 

@@ -1,4 +1,5 @@
 /** From what an author wrote to what is served: done once, so that no request pays for it. */
+import { toAsciiUri } from "../util/uri.ts";
 import type {
   PromptArguments,
   PromptHandler,
@@ -64,7 +65,7 @@ export function compileResource(
   options: ResourceOptions,
   handler: ResourceHandler,
 ): ResourceEntry {
-  // A listing with a URI that is none is refused whole by strict callers.
+  // Strict callers refuse a whole listing over one URI that is none.
   if (!URL.canParse(uri)) {
     throw new DeclarationError(
       `${JSON.stringify(uri)} is no absolute URI; write something like "note://1"`,
@@ -72,11 +73,11 @@ export function compileResource(
   }
   return {
     list: "resources",
-    ...common(uri, options.name ?? uri, options),
+    ...common(toAsciiUri(uri), options.name ?? uri, options),
     mimeType: options.mimeType,
     annotations: options.annotations,
     cache: options.cache,
-    uri,
+    uri: toAsciiUri(uri),
     size: options.size,
     read: handler,
   };

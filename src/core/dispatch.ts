@@ -52,13 +52,22 @@ function attempt(call: Call, run: Run): Awaitable<Outcome> {
 }
 
 /** A handler that stopped at a question has no outcome of its own, whatever it made of the stop. */
-function settle(call: Call, outcome: Outcome, { ex, principal, service }: Run): Awaitable<Outcome> {
-  ex.end();
-  const { inquiry } = ex;
-  if (inquiry === undefined || !ex.paused) return outcome;
+function settle(call: Call, outcome: Outcome, run: Run): Awaitable<Outcome> {
+  const { inquiry } = run.ex;
+  if (inquiry === undefined || !run.ex.paused) return end(outcome, run);
   // Except that nobody is to answer for a call that can never be finished.
-  if (outcome.kind === "failure" && outcome.failure === "missing-capability") return outcome;
-  return suspend(call, inquiry, principal, service);
+  if (outcome.kind === "failure" && outcome.failure === "missing-capability") {
+    return end(outcome, run);
+  }
+  // What was pushed beside it is answered first: the next round takes that answer along.
+  return after(inquiry.answered(), () =>
+    suspend(call, inquiry, run.principal, run.service).then((stopped) => end(stopped, run)),
+  );
+}
+
+function end(outcome: Outcome, { ex }: Run): Outcome {
+  ex.end();
+  return outcome;
 }
 
 function perform(asked: Operation, run: Run): Awaitable<Outcome> {

@@ -87,6 +87,11 @@ export class Inquiry {
     };
   }
 
+  /** Waits for the answers to what was pushed, or until it is known that there are none. */
+  answered(): Awaitable<unknown> {
+    return this.#pushed.size === 0 ? undefined : Promise.allSettled([...this.#pushed.values()]);
+  }
+
   /** The call is over: nothing is asked any more, and what waits for an answer is taken back. */
   end(): void {
     this.#ended.abort();
@@ -136,7 +141,6 @@ export class Inquiry {
         failure("invalid-params", `the answer to the question ${JSON.stringify(key)} is not valid`),
       );
     }
-    this.#answers.set(key, raw);
     return answer;
   }
 
@@ -148,7 +152,9 @@ export class Inquiry {
     const pushed = this.#asking.push(question, { ...options, signal });
     this.#pushed.set(key, pushed);
     try {
-      return await pushed;
+      const raw = await pushed;
+      this.#answers.set(key, raw);
+      return raw;
     } finally {
       this.#pushed.delete(key);
     }

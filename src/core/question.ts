@@ -65,8 +65,12 @@ export interface Sample {
   readonly content: readonly ContentBlock[];
   /** The text of all text blocks. */
   readonly text: string;
+  /** The model's name as its client tells it; `"none"` where this is the default. */
   readonly model: string;
+  /** Why it stopped, such as `"endTurn"` or `"maxTokens"`, where its client tells. */
   readonly stopReason: string | undefined;
+  /** There was no model to ask, so this is the default. */
+  readonly assumed: boolean;
 }
 
 export interface Root {
@@ -134,6 +138,7 @@ function judgeSample(raw: JsonObject): Sample | undefined {
     text,
     model,
     stopReason: typeof stopReason === "string" ? stopReason : undefined,
+    assumed: false,
   };
 }
 

@@ -1,5 +1,6 @@
 /** Reading a resource: a declared URI first, else the first template that matches it. */
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
+import { toAsciiUri } from "../util/uri.ts";
 import { shorten } from "./call-tool.ts";
 import { toBase64 } from "./content.ts";
 import type { ResourcePart, ResourceReturn } from "./declaration.ts";
@@ -42,7 +43,7 @@ function finish(
   const parts = Array.isArray(returned) ? returned : [returned];
   return {
     kind: "contents",
-    contents: parts.map((part) => toContents(part, uri, entry.mimeType)),
+    contents: parts.map((part) => toContents(part, toAsciiUri(uri), entry.mimeType)),
     cache: entry.cache ?? service.cache.reads,
   };
 }

@@ -1,6 +1,7 @@
 /** Declarations, each compiled once; lookups, and pages of listings that stay until a change. */
 import { decodeToken, encodeToken } from "../util/base64.ts";
 import { isObject } from "../util/json.ts";
+import { toAsciiUri } from "../util/uri.ts";
 import type { PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from "./entries.ts";
 import { DeclarationError } from "./errors.ts";
 
@@ -118,7 +119,7 @@ export class Registry {
   }
 
   resource(uri: string, view: View): ResourceEntry | undefined {
-    return visible(this.#resources.get(uri), view);
+    return visible(this.#resources.get(toAsciiUri(uri)), view);
   }
 
   template(source: string, view: View): TemplateEntry | undefined {

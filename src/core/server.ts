@@ -18,7 +18,8 @@ import { type Log, logToConsole } from "./log.ts";
 import type { CacheHints, Implementation } from "./model.ts";
 import { type Entry, Registry } from "./registry.ts";
 import { type StateKeysOptions, StateSealer } from "./request-state.ts";
-import { compileJsonSchema, type Schema, type SchemaCompiler } from "./schema.ts";
+import { compileJsonSchema, type JsonSchema, type Schema, type SchemaCompiler } from "./schema.ts";
+import { simplifySchema } from "./simplify-schema.ts";
 
 export interface ServerOptions extends Implementation {
   /** How to use this server, for the model. */
@@ -35,6 +36,12 @@ export interface ServerOptions extends Implementation {
     | undefined;
   /** How the state that callers carry between two rounds of a call is sealed. */
   readonly requestState?: StateKeysOptions | undefined;
+  /**
+   * Lists input schemas without references and lists of types, for hosts that turn them
+   * into another format and refuse or drop either. Checking is not changed by it.
+   * @default false: schemas reach the wire as they were written
+   */
+  readonly simplifySchemas?: boolean | undefined;
   /** Checks raw JSON Schema. @default a built-in interpreter */
   readonly schemaCompiler?: SchemaCompiler | undefined;
   /** @default standard error */
@@ -66,9 +73,19 @@ export class Server implements Service {
   readonly states: StateSealer;
   readonly changes: Changes = new Changes();
   readonly #schemaCompiler: SchemaCompiler;
+  readonly #simplify: (schema: JsonSchema) => JsonSchema;
 
   constructor(options: ServerOptions) {
-    const { instructions, pageSize, cache, schemaCompiler, log, requestState, ...info } = options;
+    const {
+      instructions,
+      pageSize,
+      cache,
+      schemaCompiler,
+      simplifySchemas,
+      log,
+      requestState,
+      ...info
+    } = options;
     const size = pageSize ?? defaults.pageSize;
     if (!Number.isSafeInteger(size) || size < 1) {
       throw new RangeError(`pageSize must be a positive integer, not ${size}`);
@@ -80,6 +97,7 @@ export class Server implements Service {
     this.log = log ?? logToConsole;
     this.states = new StateSealer(requestState);
     this.#schemaCompiler = schemaCompiler ?? compileJsonSchema;
+    this.#simplify = simplifySchemas === true ? simplifySchema : (schema) => schema;
   }
 
   /**
@@ -92,7 +110,8 @@ export class Server implements Service {
     const In extends Schema | undefined = undefined,
     const Out extends Schema | undefined = undefined,
   >(name: string, options: ToolOptions<In, Out>, handler: ToolHandler<In, Out>): Declared {
-    return this.#add(compileTool(name, options, handler, this.#schemaCompiler));
+    const entry = compileTool(name, options, handler, this.#schemaCompiler);
+    return this.#add({ ...entry, inputSchema: this.#simplify(entry.inputSchema) });
   }
 
   /** Declares a resource at a fixed URI; `undefined` from the handler means it is not there. */

@@ -112,11 +112,12 @@ class HttpEndpoint {
   }
 
   handle(request: HttpRequest): Awaitable<HttpReply> {
+    const broken = (cause: unknown): HttpReply => allowOrigin(request, this.#broken(cause));
     try {
       const reply = this.#serve(request);
-      return isPromise(reply) ? reply.catch((cause) => this.#broken(cause)) : reply;
+      return isPromise(reply) ? reply.catch(broken) : reply;
     } catch (cause) {
-      return this.#broken(cause);
+      return broken(cause);
     }
   }
 
@@ -125,10 +126,11 @@ class HttpEndpoint {
   };
 
   /** No input leads here: only a store that fails, or a fault of ours. */
-  #broken(cause: unknown): HttpReply {
+  #broken(cause: unknown, id?: RequestId): HttpReply {
     this.#answerer.service.log({ level: "error", message: "a request could not be served", cause });
     const why = "the server failed to serve this; its log says why";
-    return { ...this.#refuse(failure("internal", why)), status: 500 };
+    const { text } = refuse(failure("internal", why), id, this.#adapters.newest);
+    return jsonReply(500, text ?? "");
   }
 
   #serve(request: HttpRequest): Awaitable<HttpReply> {
@@ -165,6 +167,17 @@ class HttpEndpoint {
 
   #read(body: Uint8Array, request: HttpRequest): Awaitable<HttpReply> {
     const preamble = readPreamble(body, request.headers, queryOf(request.target));
+    // From here on whoever waits for an answer can be told by its id that there is none.
+    const broken = (cause: unknown): HttpReply => this.#broken(cause, readId(preamble));
+    try {
+      const reply = this.#decide(preamble, request);
+      return isPromise(reply) ? reply.catch(broken) : reply;
+    } catch (cause) {
+      return broken(cause);
+    }
+  }
+
+  #decide(preamble: Preamble, request: HttpRequest): Awaitable<HttpReply> {
     const stated = decideStated(preamble, this.#adapters);
     if (stated?.kind === "failure") {
       return toReply(refuse(stated, readId(preamble), this.#adapters.newest), request);

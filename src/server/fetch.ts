@@ -73,10 +73,22 @@ function splitUrl(url: string): { readonly authority: string; readonly target: s
   };
 }
 
-/** Counts what really comes: a length header is only a claim. */
 async function readBody(request: Request, maxBytes: number): Promise<Uint8Array | "too-large"> {
   if (request.body === null) return new Uint8Array();
   const reader = request.body.getReader();
+  try {
+    return await drain(reader, maxBytes);
+  } catch {
+    // A body that breaks off is no message; the caller is gone and its reply goes nowhere.
+    return new Uint8Array();
+  }
+}
+
+/** Counts what really comes: a length header is only a claim. */
+async function drain(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  maxBytes: number,
+): Promise<Uint8Array | "too-large"> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for (;;) {
@@ -84,7 +96,8 @@ async function readBody(request: Request, maxBytes: number): Promise<Uint8Array 
     if (done) break;
     length += value.byteLength;
     if (length > maxBytes) {
-      await reader.cancel();
+      // Whoever sends may take its time to stop, or fail at it; the refusal waits for neither.
+      reader.cancel().catch(() => undefined);
       return "too-large";
     }
     chunks.push(value);

@@ -14,6 +14,7 @@ import { MemoryHub } from "../stores/memory-hub.ts";
 import type { SessionStore } from "../stores/session-store.ts";
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import { encodeBytes } from "../util/base64.ts";
+import { letGo } from "../util/timer.ts";
 import { refuse } from "./answer.ts";
 import { toAdapterSet } from "./answerer.ts";
 import { Channel, type ChannelOptions } from "./channel.ts";
@@ -56,6 +57,14 @@ export function createLegacySse(server: Server, options: LegacySseOptions = {}):
 
 const idSyntax = /^[0-9a-f-]{36}$/;
 
+/** How often an open stream says that it is, to a store that forgets what is silent. */
+const touchMs = 60_000;
+
+interface Connection {
+  readonly stream: EventStream;
+  readonly channel: Channel;
+}
+
 class SseTransport {
   readonly #server: Server;
   readonly #options: LegacySseOptions;
@@ -65,40 +74,49 @@ class SseTransport {
   readonly #hub: EventHub;
   readonly #path: string;
   readonly #messages: string;
-  readonly #streams: Set<EventStream> = new Set();
+  readonly #messagesPath: string;
+  readonly #connections: Set<Connection> = new Set();
 
   constructor(server: Server, options: LegacySseOptions) {
     this.#server = server;
     this.#options = options;
     this.#guard = new Guard(options);
-    this.#adapters = new AdapterSet(
-      toAdapterSet(options.revisions).adapters.filter(({ era }) => era === "handshake"),
-    );
+    this.#adapters = handshakesOf(toAdapterSet(options.revisions));
     this.#store = options.sessionStore ?? new MemorySessions();
     this.#hub = options.eventHub ?? new MemoryHub();
     this.#path = options.path ?? "/sse";
     this.#messages = options.messages ?? "messages";
+    this.#messagesPath = new URL(this.#messages, `http://localhost${this.#path}`).pathname;
   }
 
   serves(target: string): boolean {
-    const path = target.split("?")[0];
-    return path === this.#path || path === this.#messagesPath();
+    const path = pathOf(target);
+    return path === this.#path || path === this.#messagesPath;
   }
 
   close(): void {
-    for (const stream of this.#streams) stream.end();
+    for (const { stream, channel } of this.#connections) {
+      channel.hangUp();
+      void channel.settled().then(() => stream.end());
+    }
   }
 
   handle(request: HttpRequest): Awaitable<HttpReply> {
-    const refused = this.#guard.check(request);
-    if (refused !== undefined) return this.#refuse(refused);
-    const reply = this.#route(request);
-    const finished = after(reply, (found) => allowOrigin(request, found));
-    return isPromise(finished) ? finished.catch((cause) => this.#broken(cause)) : finished;
+    try {
+      const reply = this.#serve(request);
+      return isPromise(reply) ? reply.catch((cause) => this.#broken(cause)) : reply;
+    } catch (cause) {
+      return this.#broken(cause);
+    }
   }
 
-  #messagesPath(): string {
-    return new URL(this.#messages, `http://localhost${this.#path}`).pathname;
+  #serve(request: HttpRequest): Awaitable<HttpReply> {
+    const refused = this.#guard.check(request);
+    if (refused !== undefined) return this.#refuse(refused);
+    if (!this.serves(request.target)) {
+      return this.#refuse(failure("not-found", `nothing is served here; open ${this.#path}`));
+    }
+    return after(this.#route(request), (reply) => allowOrigin(request, reply));
   }
 
   #broken(cause: unknown): HttpReply {
@@ -108,7 +126,7 @@ class SseTransport {
   }
 
   #route(request: HttpRequest): Awaitable<HttpReply> {
-    const posts = request.target.split("?")[0] !== this.#path;
+    const posts = pathOf(request.target) === this.#messagesPath;
     const method = posts ? "POST" : "GET";
     if (request.method === "OPTIONS") {
       const allowed = preflight(request, method);
@@ -131,7 +149,7 @@ class SseTransport {
     }
     const id = crypto.randomUUID();
     const created = this.#store.create({
-      id,
+      id: keyOf(id),
       revision: this.#adapters.newest.revision,
       client: undefined,
       capabilities: {},
@@ -150,12 +168,17 @@ class SseTransport {
       revisions: this.#adapters,
     });
     const ended = new AbortController();
-    this.#streams.add(stream);
+    const connection: Connection = { stream, channel };
+    this.#connections.add(connection);
+    const touching = setInterval(() => this.#quietly(() => this.#store.touch(keyOf(id))), touchMs);
+    letGo(touching);
     stream.onClose(() => {
-      this.#streams.delete(stream);
+      this.#connections.delete(connection);
+      clearInterval(touching);
       ended.abort();
       void channel.close();
-      void this.#forget(id);
+      this.#quietly(() => this.#store.delete(keyOf(id)));
+      this.#quietly(() => this.#hub.delete(topicOf(id)));
     });
     // Relative, so that it is right behind any prefix that a proxy adds.
     stream.write(encodeEvent({ event: "endpoint", data: `${this.#messages}?sessionId=${id}` }));
@@ -180,14 +203,11 @@ class SseTransport {
     }
   }
 
-  async #forget(id: string): Promise<void> {
-    try {
-      await this.#store.delete(id);
-      await this.#hub.delete(topicOf(id));
-    } catch (cause) {
-      // Both expire by themselves.
-      this.#server.log({ level: "warning", message: "a stream could not be forgotten", cause });
-    }
+  /** What nobody waits for: a store that fails here is told of, and forgets by itself. */
+  #quietly(forget: () => Awaitable<unknown>): void {
+    new Promise((resolve) => resolve(forget())).catch((cause: unknown) =>
+      this.#server.log({ level: "warning", message: "a stream could not be kept track of", cause }),
+    );
   }
 
   #post(request: HttpRequest): Awaitable<HttpReply> {
@@ -199,11 +219,11 @@ class SseTransport {
     const query = new URLSearchParams(request.target.split("?")[1] ?? "");
     const id = query.get("sessionId") ?? "";
     if (!idSyntax.test(id)) return this.#refuse(unknownStream);
-    return after(this.#store.get(id), (known) => {
+    return after(this.#store.get(keyOf(id)), (known) => {
       if (known === undefined) return this.#refuse(unknownStream);
       return after(request.body(this.#guard.maxBodyBytes), (body) => {
         if (body === "too-large") return this.#refuse(this.#guard.tooLarge());
-        const told = after(this.#store.touch(id), () =>
+        const told = after(this.#store.touch(keyOf(id)), () =>
           this.#hub.publish(topicOf(id), encodeBytes(body)),
         );
         return after(told, () => emptyReply(202));
@@ -222,6 +242,24 @@ const unknownStream: Failure = failure(
   "unknown-session",
   "this stream is unknown or has ended; open one with GET",
 );
+
+/** @throws RangeError when there is no handshake among them, for nothing would be served. */
+function handshakesOf(adapters: AdapterSet): AdapterSet {
+  const handshakes = adapters.adapters.filter(({ era }) => era === "handshake");
+  if (handshakes.length > 0) return new AdapterSet(handshakes);
+  throw new RangeError(
+    `the transport of 2024-11-05 begins with a handshake, which ${adapters.supported.join(" and ")} does not have`,
+  );
+}
+
+function pathOf(target: string): string {
+  return target.split("?")[0] ?? "";
+}
+
+/** Apart from the sessions of an endpoint that keeps its own in the same store. */
+function keyOf(id: string): string {
+  return `sse-${id}`;
+}
 
 function topicOf(id: string): string {
   return `sse:${id}`;

@@ -46,7 +46,8 @@ export class PostOutlet implements Outlet {
 
   constructor(resumption: Resumption | undefined) {
     this.#resumption = resumption;
-    this.detach = resumption === undefined ? undefined : (retryMs) => this.#detach(retryMs);
+    // A reader that was told no event id yet has nothing to come back with.
+    this.detach = resumption?.primed ? (retryMs) => this.#detach(retryMs) : undefined;
     this.onLost =
       resumption === undefined ? (callback) => this.#open().onClose(callback) : undefined;
   }

@@ -1,7 +1,9 @@
 /** Base64 (RFC 4648) over UTF-8 and bytes, without a runtime's own buffer type. */
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-const canonical = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+/** The last letter before padding leaves no bits over (RFC 4648 section 3.5). */
+const canonical =
+  /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$/;
 /** `String.fromCharCode` takes its bytes as arguments, and a call has room for so many. */
 const chunkBytes = 0x8000;
 

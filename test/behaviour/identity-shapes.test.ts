@@ -69,8 +69,9 @@ describe.each(matrix)("a server of %s over %s", (revision, bridge) => {
     withPeer(createShowcase(), async (peer) => {
       const changes = { listChanged: true };
       expect((await introduction(peer))["capabilities"]).toEqual({
+        logging: {},
         tools: changes,
-        resources: changes,
+        resources: { ...changes, subscribe: true },
         prompts: changes,
         ...since(revision >= "2025-03-26", { completions: {} }),
       });
@@ -80,7 +81,7 @@ describe.each(matrix)("a server of %s over %s", (revision, bridge) => {
     withPeer(createShowcase().freeze(), async (peer) => {
       expect((await introduction(peer))["capabilities"]).toMatchObject({
         tools: {},
-        resources: {},
+        resources: { subscribe: true },
         prompts: {},
       });
       expect(JSON.stringify(await introduction(peer))).not.toContain("listChanged");
@@ -125,7 +126,7 @@ describe.each(matrix)("a server of %s over %s", (revision, bridge) => {
     await withPeer(server, async (peer) => {
       const { capabilities } = await introduction(peer);
       expect(Object.keys(capabilities as JsonObject).sort()).toEqual(
-        ["completions", "prompts", "resources", "tools"].filter(
+        ["completions", "logging", "prompts", "resources", "tools"].filter(
           (name) => name !== "completions" || revision >= "2025-03-26",
         ),
       );

@@ -2,60 +2,20 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { serve } from "anyrev/node";
 import Database from "better-sqlite3";
 import { afterAll, describe, expect, test } from "vitest";
 import { createNotebook } from "../../examples/notebook/server.ts";
-import { type Answer, Client, overSocket } from "../support/client.ts";
-import { type Revision, revisions } from "../support/wire.ts";
+import { complaint, data, deleteNote, fill, openBook, resultOf } from "../support/book.ts";
+import type { Client } from "../support/client.ts";
+import { revisions } from "../support/wire.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "notebook-"));
 let files = 0;
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A notebook that is served until the end of the block. */
-async function openBook(revision: Revision, path = ":memory:") {
-  const notebook = createNotebook({ path });
-  const serving = await serve(notebook.server, { port: 0, drainMs: 100 });
-  const client = await Client.open(overSocket(serving.port), revision);
-  return {
-    client,
-    connect: (other: Revision) => Client.open(overSocket(serving.port), other),
-    [Symbol.asyncDispose]: async () => {
-      await serving.close();
-      notebook.close();
-    },
-  };
-}
-
 function newFile(): string {
   return join(folder, "deep", `${++files}.sqlite`);
-}
-
-/** The result, as the schemas have just checked it. */
-function resultOf<T>({ result, error }: Answer): T {
-  if (result === undefined) throw new Error(`refused: ${error?.message}`);
-  return result as T;
-}
-
-function textOf(answer: Answer): string {
-  return resultOf<{ content: { text: string }[] }>(answer).content[0]?.text ?? "";
-}
-
-/** The data of a tool's answer, which every revision has as text and most beside it. */
-function data(answer: Answer): Record<string, unknown> {
-  const { isError, structuredContent } = resultOf<Record<string, unknown>>(answer);
-  expect(isError, textOf(answer)).toBeUndefined();
-  const text = JSON.parse(textOf(answer));
-  if (structuredContent !== undefined) expect(text).toEqual(structuredContent);
-  return text;
-}
-
-/** What a tool said is wrong; fails when it said that all is well. */
-function complaint(answer: Answer): string {
-  expect(resultOf<Record<string, unknown>>(answer)["isError"]).toBe(true);
-  return textOf(answer);
 }
 
 async function read(client: Client, uri: string): Promise<string> {
@@ -82,20 +42,6 @@ const template = { type: "ref/resource", uri: "note://{id}" };
 const prompt = { type: "ref/prompt", name: "review_notes" };
 const uris = async (client: Client): Promise<unknown[]> =>
   (await client.list("resources/list", "resources")).map(({ uri }) => uri);
-
-async function fill(client: Client): Promise<void> {
-  await client.call("add_note", {
-    title: "Tomatoes",
-    body: "Sow them indoors in March, plant out after the frost.",
-    topics: ["Garden", "food"],
-  });
-  await client.call("add_note", {
-    title: "Frost",
-    body: "Cover the beds when the night falls below zero.",
-    topics: ["garden"],
-  });
-  await client.call("add_note", { title: "Bread", body: "Flour, water, salt.", topics: ["food"] });
-}
 
 describe.each(revisions)("in %s", (revision) => {
   test("a note is added, found, edited and deleted", async () => {
@@ -138,9 +84,9 @@ describe.each(revisions)("in %s", (revision) => {
     expect(data(await client.call("search_notes", { query: "beds" }))["total"]).toBe(0);
     expect(data(await client.call("search_notes", { query: "ice" }))["total"]).toBe(1);
 
-    expect(data(await client.call("delete_note", { id: 2 }))).toEqual({ deleted: 2 });
+    expect(data(await deleteNote(client, 2))).toEqual({ id: 2, deleted: true });
     expect(data(await client.call("search_notes", { query: "ice" }))["total"]).toBe(0);
-    expect(complaint(await client.call("delete_note", { id: 2 }))).toContain("search_notes");
+    expect(complaint(await deleteNote(client, 2))).toContain("search_notes");
     expect(complaint(await client.call("edit_note", { id: 2, title: "x" }))).toContain("no note 2");
     expect(complaint(await client.call("edit_note", { id: 1 }))).toContain("Nothing to change");
   });
@@ -153,6 +99,7 @@ describe.each(revisions)("in %s", (revision) => {
       "search_notes",
       "edit_note",
       "delete_note",
+      "summarise_topic",
     ]);
     if (revision === "2024-11-05") return;
     expect(tools.map(({ annotations }) => annotations)).toEqual([
@@ -160,6 +107,7 @@ describe.each(revisions)("in %s", (revision) => {
       { readOnlyHint: true, openWorldHint: false },
       { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
       { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+      { readOnlyHint: true, openWorldHint: false },
     ]);
     if (revision === "2025-03-26") return;
     for (const { title, outputSchema } of tools) {
@@ -178,7 +126,7 @@ describe.each(revisions)("in %s", (revision) => {
     expect(await read(client, "note://3")).toBe("# Bread\n\n*food*\n\nFlour, water, salt.\n");
 
     await client.call("edit_note", { id: 3, title: "Loaf" });
-    await client.call("delete_note", { id: 1 });
+    await deleteNote(client, 1);
     expect(await client.list("resources/list", "resources")).toMatchObject([
       { uri: "note://book" },
       { uri: "note://2", name: "Frost", mimeType: "text/markdown" },
@@ -232,11 +180,11 @@ describe.each(revisions)("in %s", (revision) => {
 test("notes outlive the server, and an id is never used twice", async () => {
   const path = newFile();
   {
-    await using book = await openBook("2025-06-18", path);
+    await using book = await openBook("2025-06-18", { path });
     await fill(book.client);
-    await book.client.call("delete_note", { id: 3 });
+    await deleteNote(book.client, 3);
   }
-  await using book = await openBook("2026-07-28", path);
+  await using book = await openBook("2026-07-28", { path });
   expect(await uris(book.client)).toEqual(["note://1", "note://2", "note://book"]);
   const found = data(await book.client.call("search_notes", { query: "frost" }));
   expect(found["total"]).toBe(2);
@@ -249,17 +197,17 @@ test("what a client of one revision writes, a client of another reads", async ()
   await fill(book.client);
   const modern = await book.connect("2026-07-28");
   expect(data(await modern.call("search_notes", { query: "bread" }))["total"]).toBe(1);
-  await modern.call("delete_note", { id: 3 });
+  await deleteNote(modern, 3);
   expect(await uris(book.client)).not.toContain("note://3");
 });
 
 test("two programs can keep one book", async () => {
   const path = newFile();
-  await using first = await openBook("2025-11-25", path);
-  await using second = await openBook("2025-11-25", path);
+  await using first = await openBook("2025-11-25", { path });
+  await using second = await openBook("2025-11-25", { path });
   await fill(first.client);
   expect(await read(second.client, "note://1")).toContain("# Tomatoes");
-  expect(data(await second.client.call("delete_note", { id: 1 }))).toEqual({ deleted: 1 });
+  expect(data(await deleteNote(second.client, 1))).toEqual({ id: 1, deleted: true });
   const { error } = await first.client.ask("resources/read", { uri: "note://1" });
   expect(error?.code).toBe(-32002);
 });

@@ -20,6 +20,16 @@ const asked: readonly (readonly [string, JsonObject])[] = [
   ["no/such", {}],
 ];
 
+/** What a server says of itself, but for the changes that only a session could be told of. */
+function untold(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(untold);
+  if (!isObject(value)) return value;
+  const kept = Object.entries(value).filter(
+    ([name]) => name !== "listChanged" && name !== "subscribe",
+  );
+  return Object.fromEntries(kept.map(([name, item]) => [name, untold(item)]));
+}
+
 async function hear(line: Line, revision: Revision): Promise<unknown[]> {
   const peer = await Peer.open(line, revision);
   const heard: unknown[] = [peer.opened];
@@ -35,7 +45,14 @@ describe.each(matrix)("%s over %s", (revision, bridge) => {
       await openLine(bridge, server, { sessions: false }),
     ] as const;
     try {
-      expect(await hear(lines[1], revision)).toEqual(await hear(lines[0], revision));
+      const [inSession, without] = [await hear(lines[0], revision), await hear(lines[1], revision)];
+      if (revision === "2026-07-28") {
+        expect(without).toEqual(inSession);
+        return;
+      }
+      // Nobody is there to be told of a change, so none is promised.
+      expect(JSON.stringify(inSession)).toMatch(/listChanged.*subscribe/);
+      expect(without).toEqual(untold(inSession));
     } finally {
       for (const line of lines) await line.close();
     }

@@ -137,7 +137,7 @@ describe.each(bridgeKinds)("Over the %s bridge", (kind) => {
       await until("one stream beats", () => vi.getTimerCount() === 1);
       const rest = waiting.rest().catch(() => []);
       await until("the beats are read", () => beats(waiting) >= 3);
-      expect(beats(waiting)).toBe(revision < "2025-11-25" && !isModern(revision) ? 4 : 3);
+      expect(beats(waiting)).toBe(isModern(revision) ? 3 : 4);
       waiting.drop();
       await rest;
       await until("none beats", () => vi.getTimerCount() === 0);

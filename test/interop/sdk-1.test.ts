@@ -1,7 +1,7 @@
 import { type Serving, serve } from "anyrev/node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createFixture } from "../../fixture/declare.ts";
-import { connectSdk1 } from "../support/official.ts";
+import { connectSdk1, listening } from "../support/official.ts";
 import { tour } from "../support/official-tour.ts";
 import type { Revision } from "../support/wire.ts";
 
@@ -66,20 +66,22 @@ describe("the 1.x client", () => {
     await expect(connecting).rejects.toMatchObject({ code: 404 });
   });
 
-  test("keeps working when it waits for changes of the lists", async () => {
+  test("hears of changes of the lists while it works", async () => {
     await using serving = await serve(createFixture(), { port: 0 });
-    const onChanged = () => {};
+    const { onChanged, heard } = listening();
     const client = await connectSdk1(
       serving.url,
       {},
       {
-        listChanged: { tools: { onChanged }, prompts: { onChanged }, resources: { onChanged } },
+        listChanged: { tools: { onChanged } },
       },
     );
     await client.ping();
     expect(await client.callTool("add", { a: 1, b: 2 })).toMatchObject({
       structuredContent: { sum: 3 },
     });
+    await client.callTool("toggle", { name: "newcomer" });
+    expect(await heard).toContain("newcomer");
     await client.close();
     expect(client.recorder.problems("2025-11-25")).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { type Serving, serve } from "anyrev/node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createFixture } from "../../fixture/declare.ts";
-import { connectSdk2 } from "../support/official.ts";
+import { connectSdk2, listening } from "../support/official.ts";
 import { tour } from "../support/official-tour.ts";
 import type { Revision } from "../support/wire.ts";
 
@@ -117,21 +117,20 @@ describe("the 2.x client", () => {
   test.each([
     ["auto", "2026-07-28"],
     ["legacy", "2025-11-25"],
-  ] as const)(
-    "in mode %s keeps working when it waits for changes of the lists",
-    async (mode, revision) => {
-      await using serving = await serve(createFixture(), { port: 0 });
-      const onChanged = () => {};
-      const client = await connectSdk2(serving.url, {
-        versionNegotiation: { mode },
-        listChanged: { tools: { onChanged }, prompts: { onChanged }, resources: { onChanged } },
-      });
-      expect(client.negotiated()).toBe(revision);
-      expect(await client.callTool("add", { a: 1, b: 2 })).toMatchObject({
-        structuredContent: { sum: 3 },
-      });
-      await client.close();
-      expect(client.recorder.problems(revision)).toEqual([]);
-    },
-  );
+  ] as const)("in mode %s hears of changes of the lists while it works", async (mode, revision) => {
+    await using serving = await serve(createFixture(), { port: 0 });
+    const { onChanged, heard } = listening();
+    const client = await connectSdk2(serving.url, {
+      versionNegotiation: { mode },
+      listChanged: { tools: { onChanged } },
+    });
+    expect(client.negotiated()).toBe(revision);
+    expect(await client.callTool("add", { a: 1, b: 2 })).toMatchObject({
+      structuredContent: { sum: 3 },
+    });
+    await client.callTool("toggle", { name: "newcomer" });
+    expect(await heard).toContain("newcomer");
+    await client.close();
+    expect(client.recorder.problems(revision)).toEqual([]);
+  });
 });

@@ -1,15 +1,9 @@
-/** An endpoint behind one of its two bridges, and a driver that sends what it is told, unchanged. */
-import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
-import {
-  createEndpoint,
-  type EndpointOptions,
-  type Selection,
-  type Server,
-  serve,
-} from "anyrev/node";
+/** An endpoint behind one of its two bridges that tells why it took each message for what it did. */
+import type { EndpointOptions, Selection, Server } from "anyrev/node";
+import { type BridgeName, bridges, openBridge as openPlain } from "./bridges.ts";
 
-export const bridgeKinds = ["fetch", "node"] as const;
-export type BridgeKind = (typeof bridgeKinds)[number];
+export const bridgeKinds = bridges;
+export type BridgeKind = BridgeName;
 
 export interface Sent {
   /** @default "POST" */
@@ -37,99 +31,31 @@ export interface Bridge extends AsyncDisposable {
   send(sent: Sent): Promise<Got>;
 }
 
-interface Reply {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-}
-
 export async function openBridge(
   kind: BridgeKind,
   server: Server,
   options: EndpointOptions = {},
 ): Promise<Bridge> {
   let selections: Selection[] = [];
-  const all: EndpointOptions = {
+  const plain = await openPlain(kind, server, {
     ...options,
     onSelection: (selection) => selections.push(selection),
-  };
-  const { exchange, close } =
-    kind === "fetch" ? openFetch(server, all) : await openNode(server, all);
+  });
   return {
     kind,
     send: async (sent) => {
       selections = [];
-      const reply = await exchange(sent);
-      const json: unknown = reply.text === "" ? undefined : JSON.parse(reply.text);
-      return { ...reply, json, selections };
+      const { status, headers, text } = await plain.send({
+        method: sent.method,
+        target: `/mcp${sent.query ? `?${sent.query}` : ""}`,
+        headers: headersOf(sent),
+        body: bytesOf(sent.body),
+      });
+      const json: unknown = text === "" ? undefined : JSON.parse(text);
+      return { status, headers, text, json, selections };
     },
-    [Symbol.asyncDispose]: close,
+    [Symbol.asyncDispose]: () => plain[Symbol.asyncDispose](),
   };
-}
-
-interface Opened {
-  readonly exchange: (sent: Sent) => Promise<Reply>;
-  readonly close: () => Promise<void>;
-}
-
-function openFetch(server: Server, options: EndpointOptions): Opened {
-  const endpoint = createEndpoint(server, options);
-  return {
-    exchange: async (sent) => {
-      const headers = new Headers();
-      for (const [name, value] of Object.entries(headersOf(sent))) {
-        for (const line of [value].flat()) headers.append(name, line);
-      }
-      const url = `http://localhost/mcp${sent.query ? `?${sent.query}` : ""}`;
-      const body = bytesOf(sent.body);
-      const response = await endpoint.fetch(
-        new Request(url, { method: sent.method ?? "POST", headers, ...(body && { body }) }),
-      );
-      return {
-        status: response.status,
-        headers: response.headers,
-        text: await response.text(),
-      };
-    },
-    close: () => Promise.resolve(),
-  };
-}
-
-async function openNode(server: Server, options: EndpointOptions): Promise<Opened> {
-  const serving = await serve(server, { ...options, port: 0 });
-  return {
-    exchange: (sent) => exchangeOverSocket(serving.port, sent),
-    close: () => serving.close(),
-  };
-}
-
-function exchangeOverSocket(port: number, sent: Sent): Promise<Reply> {
-  return new Promise((resolve, reject) => {
-    const outgoing = httpRequest(
-      {
-        host: "127.0.0.1",
-        port,
-        path: `/mcp${sent.query ? `?${sent.query}` : ""}`,
-        method: sent.method ?? "POST",
-        agent: false,
-      },
-      (incoming) => {
-        const chunks: Buffer[] = [];
-        incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-        incoming.once("error", reject);
-        incoming.once("end", () =>
-          resolve({
-            status: incoming.statusCode ?? 0,
-            headers: toHeaders(incoming.headers),
-            text: Buffer.concat(chunks).toString("utf8"),
-          }),
-        );
-      },
-    );
-    outgoing.once("error", reject);
-    for (const [name, value] of Object.entries(headersOf(sent))) outgoing.setHeader(name, value);
-    outgoing.end(bytesOf(sent.body));
-  });
 }
 
 /** What every client sends, unless the exchange says otherwise. */
@@ -141,16 +67,8 @@ function headersOf(sent: Sent): Record<string, string | readonly string[]> {
   return { ...usual, ...sent.headers };
 }
 
-function bytesOf(body: unknown): Uint8Array<ArrayBuffer> | undefined {
+function bytesOf(body: unknown): Uint8Array | undefined {
   if (body === undefined) return undefined;
-  if (body instanceof Uint8Array) return new Uint8Array(body);
+  if (body instanceof Uint8Array) return body;
   return new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body));
-}
-
-function toHeaders(incoming: IncomingHttpHeaders): Headers {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(incoming)) {
-    for (const line of [value ?? []].flat()) headers.append(name, line);
-  }
-  return headers;
 }

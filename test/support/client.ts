@@ -4,6 +4,7 @@
  */
 import { request as openRequest } from "node:http";
 import {
+  type Caller,
   headersFor,
   initializeParams,
   notification,
@@ -27,38 +28,63 @@ export type Send = (
   body: string,
 ) => Promise<{ readonly status: number; readonly headers: Headers; readonly text: string }>;
 
+/** Sends a POST, or without a body a GET, and gives the reply as soon as it begins. */
+export type Open = (headers: Readonly<Record<string, string>>, body?: string) => Promise<Opened>;
+
+export interface Opened {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Breaks off what has not come yet. */
+  readonly close: () => void;
+}
+
 export class Client {
   readonly revision: Revision;
   /** What the server can do, as `initialize` or `server/discover` told it. */
   readonly capabilities: JsonObject;
+  /** The session, where the handshake opened one. */
+  readonly session: string | undefined;
   readonly #send: Send;
-  readonly #session: string | undefined;
+  readonly #caller: Caller;
   #lastId = 0;
 
-  private constructor(revision: Revision, send: Send, capabilities: unknown, session?: string) {
+  private constructor(
+    revision: Revision,
+    send: Send,
+    caller: Caller,
+    capabilities: unknown,
+    session: string | undefined,
+  ) {
     this.revision = revision;
     this.capabilities = isObject(capabilities) ? capabilities : {};
+    this.session = session;
     this.#send = send;
-    this.#session = session;
+    this.#caller = caller;
   }
 
-  static async open(send: Send, revision: Revision): Promise<Client> {
+  static async open(send: Send, revision: Revision, caller: Caller = {}): Promise<Client> {
     const opening =
       revision === "2026-07-28"
-        ? request(revision, "opening", "server/discover")
-        : request(revision, "opening", "initialize", initializeParams(revision));
+        ? request(revision, "opening", "server/discover", undefined, caller)
+        : request(revision, "opening", "initialize", initializeParams(revision, caller));
     const { headers, answer } = await exchange(send, revision, opening, undefined);
     const { result, error } = answer;
     if (result === undefined) throw new Error(`${revision} was not opened: ${error?.message}`);
     const session = headers.get("mcp-session-id") ?? undefined;
-    const client = new Client(revision, send, result["capabilities"], session);
+    const client = new Client(revision, send, caller, result["capabilities"], session);
     if (revision !== "2026-07-28") await client.#confirm(result["protocolVersion"]);
     return client;
   }
 
   async ask(method: string, params?: JsonObject): Promise<Answer> {
-    const message = request(this.revision, ++this.#lastId, method, params);
-    return (await exchange(this.#send, this.revision, message, this.#session)).answer;
+    const message = this.request(method, params);
+    return (await exchange(this.#send, this.revision, message, this.session)).answer;
+  }
+
+  /** The next request of this client, not sent. */
+  request(method: string, params?: JsonObject): RawRequest {
+    return request(this.revision, ++this.#lastId, method, params, this.#caller);
   }
 
   call(name: string, args: JsonObject = {}): Promise<Answer> {
@@ -82,55 +108,77 @@ export class Client {
   async #confirm(settled: unknown): Promise<void> {
     if (settled !== this.revision) throw new Error(`${settled} is not ${this.revision}`);
     const message = notification("notifications/initialized");
-    const { status } = await post(this.#send, this.revision, message, this.#session);
+    const { status } = await post(this.#send, this.revision, message, this.session);
     if (status !== 202) throw new Error(`the confirmation got ${status}`);
   }
 }
 
 /** Over a socket to this machine, under whatever name the server is to be called. */
-export function overSocket(port: number, target = "/mcp", host = `127.0.0.1:${port}`): Send {
+export function overSocket(port: number, target?: string, host?: string): Send {
+  return whole(openSocket(port, target, host));
+}
+
+/** Through a function of the Fetch standard. */
+export function overFetch(handle: Handle, target?: string, host?: string): Send {
+  return whole(openFetch(handle, target, host));
+}
+
+type Handle = (request: Request) => Response | Promise<Response>;
+
+export function openSocket(port: number, target = "/mcp", host = `127.0.0.1:${port}`): Open {
   return (headers, body) =>
     new Promise((resolve, reject) => {
+      const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
       const outgoing = openRequest({
         host: "127.0.0.1",
         port,
         path: target,
-        method: "POST",
+        method: body === undefined ? "GET" : "POST",
         agent: false,
-        headers: { ...headers, host, "content-length": Buffer.byteLength(body) },
+        headers: { ...headers, host, ...length },
       });
       outgoing.once("error", reject);
       outgoing.once("response", (incoming) => {
-        const chunks: Buffer[] = [];
-        incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-        incoming.once("error", reject);
-        incoming.once("end", () => {
-          const received = new Headers();
-          for (let at = 0; at < incoming.rawHeaders.length; at += 2) {
-            received.append(incoming.rawHeaders[at]!, incoming.rawHeaders[at + 1]!);
-          }
-          resolve({
-            status: incoming.statusCode ?? 0,
-            headers: received,
-            text: Buffer.concat(chunks).toString("utf8"),
-          });
-        });
+        const received = new Headers();
+        for (let at = 0; at < incoming.rawHeaders.length; at += 2) {
+          received.append(incoming.rawHeaders[at]!, incoming.rawHeaders[at + 1]!);
+        }
+        const close = (): void => void outgoing.destroy();
+        resolve({ status: incoming.statusCode ?? 0, headers: received, body: incoming, close });
       });
       outgoing.end(body);
     });
 }
 
-/** Through a function of the Fetch standard. */
-export function overFetch(
-  handle: (request: Request) => Response | Promise<Response>,
-  target = "/mcp",
-  host = "localhost",
-): Send {
+export function openFetch(handle: Handle, target = "/mcp", host = "localhost"): Open {
   return async (headers, body) => {
-    const sent = new Request(`http://${host}${target}`, { method: "POST", headers, body });
-    const response = await handle(sent);
-    return { status: response.status, headers: response.headers, text: await response.text() };
+    const gone = new AbortController();
+    const method = body === undefined ? "GET" : "POST";
+    const sent = new Request(`http://${host}${target}`, {
+      method,
+      headers,
+      signal: gone.signal,
+      ...(body !== undefined && { body }),
+    });
+    const { status, headers: received, body: stream } = await handle(sent);
+    return { status, headers: received, body: stream ?? nothing(), close: () => gone.abort() };
   };
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+function whole(open: Open): Send {
+  return async (headers, body) => {
+    const { status, headers: received, body: stream } = await open(headers, body);
+    return { status, headers: received, text: await textOf(stream) };
+  };
+}
+
+export async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of body) text += decoder.decode(chunk, { stream: true });
+  return text + decoder.decode();
 }
 
 async function exchange(

@@ -1,11 +1,20 @@
 /** Replies read while they come, over either bridge, by callers that can also go away. */
 import { request as httpRequest } from "node:http";
-import { createEndpoint, type EndpointOptions, type Server, serve } from "anyrev/node";
+import {
+  createEndpoint,
+  type Endpoint,
+  type EndpointOptions,
+  type Server,
+  type Serving,
+  serve,
+} from "anyrev/node";
 import type { BridgeKind } from "./bridge.ts";
 
 export interface Outgoing {
   /** @default "POST" */
   readonly method?: string;
+  /** @default "/mcp" */
+  readonly path?: string;
   /** Without its `?`. */
   readonly query?: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
@@ -38,19 +47,23 @@ export async function openWorker(
   server: Server,
   options: EndpointOptions = {},
 ): Promise<Worker> {
-  return kind === "fetch" ? overFetch(server, options) : await overSocket(server, options);
+  if (kind === "fetch") return overFetch(createEndpoint(server, options));
+  return overSocket(await serve(server, { ...options, port: 0, path: "/mcp", drainMs: 100 }));
 }
 
-function overFetch(server: Server, options: EndpointOptions): Worker {
-  const endpoint = createEndpoint(server, options);
+/** Whatever is served as the Fetch standard says. */
+export function overFetch(
+  served: Pick<Endpoint, "fetch" | "close">,
+  origin: string = "http://localhost",
+): Worker {
   return {
     kind: "fetch",
-    begin: ({ method = "POST", query, headers, body }) => {
+    begin: ({ method = "POST", path = "/mcp", query, headers, body }) => {
       const gone = new AbortController();
-      const url = `http://localhost/mcp${query ? `?${query}` : ""}`;
+      const url = `${origin}${path}${query ? `?${query}` : ""}`;
       const { signal } = gone;
       const init = { method, headers: { ...headers }, signal, ...(body !== undefined && { body }) };
-      const live = endpoint.fetch(new Request(url, init)).then((response) => ({
+      const live = served.fetch(new Request(url, init)).then((response) => ({
         status: response.status,
         headers: response.headers,
         chunks: decode(response.body ?? []),
@@ -59,23 +72,23 @@ function overFetch(server: Server, options: EndpointOptions): Worker {
       return { live, drop: () => gone.abort() };
     },
     [Symbol.asyncDispose]: () => {
-      endpoint.close();
+      served.close();
       return Promise.resolve();
     },
   };
 }
 
-async function overSocket(server: Server, options: EndpointOptions): Promise<Worker> {
-  const serving = await serve(server, { ...options, port: 0, path: "/mcp", drainMs: 100 });
+/** Whatever listens on a port. */
+export function overSocket({ port, close }: Pick<Serving, "port" | "close">): Worker {
   return {
     kind: "node",
-    begin: ({ method = "POST", query, headers, body }) => {
+    begin: ({ method = "POST", path = "/mcp", query, headers, body }) => {
       const length: Record<string, string> =
         body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
       const outgoing = httpRequest({
         host: "127.0.0.1",
-        port: serving.port,
-        path: `/mcp${query ? `?${query}` : ""}`,
+        port,
+        path: `${path}${query ? `?${query}` : ""}`,
         method,
         agent: false,
         headers: { ...length, ...headers },
@@ -96,7 +109,7 @@ async function overSocket(server: Server, options: EndpointOptions): Promise<Wor
       outgoing.end(body);
       return { live, drop: () => outgoing.destroy() };
     },
-    [Symbol.asyncDispose]: () => serving.close(),
+    [Symbol.asyncDispose]: () => close(),
   };
 }
 

@@ -1,6 +1,7 @@
 /** Everything an official client can do with the fixture, once. */
 import { expect } from "vitest";
 import { clientInfo, type Official } from "./official.ts";
+import { askingPrompts, askingTools, converse } from "./official-conversation.ts";
 import type { Revision } from "./wire.ts";
 
 const generated = 200;
@@ -35,6 +36,17 @@ const samples: Readonly<Record<string, Sample>> = {
     arguments: { text: "hello", secret: "s", delayMs: 1 },
     value: { text: "hello", secret: "s" },
   },
+  test_tool_with_logging: { arguments: {}, text: "Three entries were logged." },
+  test_logging_tool: { arguments: {}, text: "Three entries were logged." },
+  test_tool_with_progress: { arguments: {}, text: "Progress was reported." },
+  test_reconnection: {
+    arguments: {},
+    text: "The connection was let go of and taken up again.",
+  },
+  test_trigger_tool_change: { arguments: {}, text: "The tools were announced as changed." },
+  test_trigger_prompt_change: { arguments: {}, text: "The prompts were announced as changed." },
+  touch: { arguments: { uri: "test://static-text" }, text: "touched test://static-text" },
+  count_to: { arguments: { n: 3, delayMs: 1 }, text: "counted to 3" },
   region: { arguments: { region: "eu-wést ", tier: 2 }, value: { region: "eu-wést ", tier: 2 } },
   "café ☕": { arguments: { a: 40, b: 2 }, value: { sum: 42 } },
   shapes: {
@@ -70,8 +82,11 @@ async function visitTools(client: Official, options: TourOptions): Promise<void>
   const names = tools.map(({ name }) => name);
   const expected = [
     ...Object.keys(samples),
+    ...askingTools,
     "whoami",
     "toggle",
+    "remember",
+    "recall",
     ...numbered((index) => `generated_${index}`),
   ];
   expect(names.toSorted()).toEqual(expected.toSorted());
@@ -92,6 +107,18 @@ async function visitTools(client: Official, options: TourOptions): Promise<void>
     content: [{ text: expect.stringContaining(caller) }],
   });
   await visitToggle(client);
+  await visitMemory(client);
+  await converse(client, options);
+}
+
+/** What is kept for a session needs no handle; without one, the handle stands for it. */
+async function visitMemory(client: Official): Promise<void> {
+  await client.callTool("remember", { key: "tour", value: "lost" });
+  const kept = await client.callTool("remember", { key: "tour", value: "kept" });
+  const handle = /"handle":"([^"]+)"/.exec(JSON.stringify(kept).replaceAll("\\", ""))?.[1];
+  expect(handle === undefined).toBe(client.sessionId() !== undefined);
+  const recalled = await client.callTool("recall", { key: "tour", ...(handle && { handle }) });
+  expect(recalled).toMatchObject({ content: [{ type: "text", text: '{"value":"kept"}' }] });
 }
 
 async function visitToggle(client: Official): Promise<void> {
@@ -120,7 +147,12 @@ function resultOf(sample: Sample, revision: Revision): object {
 
 async function visitResources(client: Official, stride: number): Promise<void> {
   const resources = await everyPage((cursor) => client.listResources(cursor), "resources");
-  const fixed = ["test://static-binary", "test://static-text", "test://watched-resource"];
+  const fixed = [
+    "test://last-cancelled",
+    "test://static-binary",
+    "test://static-text",
+    "test://watched-resource",
+  ];
   expect(resources.map(({ uri }) => uri).toSorted()).toEqual(
     [...fixed, ...numbered((index) => `generated://${index}`)].toSorted(),
   );
@@ -156,11 +188,13 @@ async function visitPrompts(client: Official, stride: number): Promise<void> {
       "test_prompt_with_arguments",
       "test_prompt_with_embedded_resource",
       "test_prompt_with_image",
+      ...askingPrompts,
       ...numbered((index) => `generated_prompt_${index}`),
     ].toSorted(),
   );
   const visited = prompts.filter(
-    ({ name }, index) => name.startsWith("test_") || index % stride === 0,
+    ({ name }, index) =>
+      !askingPrompts.includes(name) && (name.startsWith("test_") || index % stride === 0),
   );
   const gotten = visited.map(({ name, arguments: declared = [] }) =>
     declared.length === 0

@@ -9,7 +9,13 @@ import {
   type ClientOptions as Client1Options,
 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as Transport1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { isObject } from "./schemas.ts";
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+} from "@modelcontextprotocol/sdk/types.js";
+import { askable, elicit, listRoots, sample } from "./official-answers.ts";
+import { isObject, type JsonObject } from "./schemas.ts";
 import { checkReply, checkServerMessage, type RequestOutline, type Revision } from "./wire.ts";
 
 /** What crossed the wire once: an HTTP request and the messages of its response so far. */
@@ -96,10 +102,21 @@ export class Recorder {
    * as such before its revision is looked at, so that refusal is in the `newest` one served.
    */
   problems(revision: Revision, newest: Revision = "2026-07-28"): string[] {
+    const asked = new Map<unknown, RequestOutline>(
+      this.crossings.flatMap(({ request }) =>
+        request.id === undefined ? [] : [[request.id, request]],
+      ),
+    );
+    const replies = this.crossings.flatMap(({ messages }) => messages.filter(isReply));
+    const answered = new Set(replies.map(({ id }) => id));
     return this.crossings.flatMap(({ request, messages, status }) =>
       [
-        ...messages.flatMap((message) => judge(revision, newest, request, message)),
-        ...(request.id !== undefined && messages.length === 0 ? ["was not answered"] : []),
+        ...messages.flatMap((message) => {
+          // A stream that was let go of is taken up by a GET, which then brings the reply.
+          const cause = isReply(message) ? (asked.get(message["id"]) ?? request) : request;
+          return judge(revision, newest, cause, message);
+        }),
+        ...(mustBeAnswered(request) && !answered.has(request.id) ? ["was not answered"] : []),
       ].map((problem) => `${request.method} (${status}): ${problem}`),
     );
   }
@@ -130,11 +147,21 @@ function judge(
   return checkReply(isBare ? newest : revision, request, message);
 }
 
+/** A client that has heard enough closes the stream, and then there is nobody to answer. */
+function mustBeAnswered({ id, method }: RequestOutline): boolean {
+  return id !== undefined && method !== "subscriptions/listen";
+}
+
+function isReply(message: unknown): message is JsonObject {
+  return isObject(message) && !("method" in message);
+}
+
 function outline(http: string, body: unknown): RequestOutline {
   const message: unknown = typeof body === "string" ? JSON.parse(body) : undefined;
   if (!isObject(message)) return { method: http };
   const { method, id, params } = message;
-  return { method: typeof method === "string" ? method : http, id, params };
+  // An answer of the client is no request, so nothing answers it.
+  return typeof method === "string" ? { method, id, params } : { method: http };
 }
 
 function isEventStream(response: Response): boolean {
@@ -166,7 +193,10 @@ export async function connectSdk1(
 ): Promise<Official> {
   const recorder = new Recorder(recording);
   const transport = new Transport1(new URL(url), { fetch: recorder.fetch });
-  const client = new Client1(clientInfo, options);
+  const client = new Client1(clientInfo, { capabilities: askable, ...options });
+  client.setRequestHandler(ElicitRequestSchema, ({ params }) => elicit(params));
+  client.setRequestHandler(CreateMessageRequestSchema, sample);
+  client.setRequestHandler(ListRootsRequestSchema, listRoots);
   await client.connect(transport);
   return {
     recorder,
@@ -194,7 +224,10 @@ export async function connectSdk2(
 ): Promise<Official> {
   const recorder = new Recorder(recording);
   const transport = new Transport2(new URL(url), { fetch: recorder.fetch });
-  const client = new Client2(clientInfo, options);
+  const client = new Client2(clientInfo, { capabilities: askable, ...options });
+  client.setRequestHandler("elicitation/create", ({ params }) => elicit(params));
+  client.setRequestHandler("sampling/createMessage", sample);
+  client.setRequestHandler("roots/list", listRoots);
   await client.connect(transport);
   return {
     recorder,
@@ -212,6 +245,17 @@ export async function connectSdk2(
     endSession: () => transport.terminateSession(),
     close: () => client.close(),
   };
+}
+
+/** What a client calls when its list of tools has changed, and the names it then has. */
+export function listening() {
+  let hear = (_names: readonly string[]): void => {};
+  const heard = new Promise<readonly string[]>((resolve) => {
+    hear = resolve;
+  });
+  const onChanged = (_cause: unknown, tools: readonly { name: string }[] | null): void =>
+    hear((tools ?? []).map((tool) => tool.name));
+  return { onChanged, heard };
 }
 
 function page(cursor: string | undefined): { cursor: string } | undefined {

@@ -1,0 +1,12 @@
+/** URIs are written in ASCII; people, and some clients, write other letters too. */
+
+const notInUris = /[^\x21-\x7e]/gu;
+const halfOfPair = /[\ud800-\udfff]/u;
+
+/** The same identifier with every other letter as an escape (RFC 3987 section 3.1). */
+export function toAsciiUri(uri: string): string {
+  return uri.replace(notInUris, (letter) =>
+    // Half of a pair stands for no letter, and cannot be encoded.
+    halfOfPair.test(letter) ? "%EF%BF%BD" : encodeURIComponent(letter),
+  );
+}

@@ -1,0 +1,224 @@
+/** What is carried from one round of a call to the next, and what is not believed. */
+import type { ServerOptions } from "anyrev/node";
+import { describe, expect, it } from "vitest";
+import { pausing, refusalOf, round, saidAtEnd } from "../support/carrying.ts";
+import { Conversant } from "../support/conversant.ts";
+import { answerAll, columns, createConversing, mechanic } from "../support/conversing.ts";
+import { isObject } from "../support/wire.ts";
+
+const overHttp = (wire: string) => wire === "socket" || wire === "fetch";
+
+describe.each(columns)("a call of %s over %s", (revision, wire) => {
+  const by = mechanic(revision, "form");
+
+  it("computes once what is to be computed once, however often it asks", async () => {
+    const { server, effects } = createConversing();
+    await using peer = await Conversant.open(wire, revision, server, { answer: answerAll() });
+    expect(await peer.call("once")).toEqual({ before: 1, between: 1, after: 1 });
+    expect(effects.counted).toBe(1);
+    expect(effects.runs).toBe(by === "push" ? 1 : 3);
+  });
+
+  it("keeps its state", async () => {
+    const { server } = createConversing();
+    await using peer = await Conversant.open(wire, revision, server, { answer: answerAll() });
+    expect(await peer.call("state")).toEqual({ started: "yes", isKept: true });
+  });
+
+  it("may not ask for ever where each question takes a round", async () => {
+    const { server, effects } = createConversing();
+    await using peer = await Conversant.open(wire, revision, server, { answer: answerAll() });
+    if (by === "push") {
+      expect(await peer.call("insatiable")).toBe("satisfied");
+      return;
+    }
+    const refused = refusalOf(await peer.finish("tools/call", { name: "insatiable" }));
+    expect(refused).toMatchObject({ code: -32603, status: overHttp(wire) ? 200 : undefined });
+    expect(refused.message).toContain("10 times");
+    expect(peer.questions).toHaveLength(10);
+    expect(effects.runs).toBeLessThan(70);
+  });
+
+  it.each([
+    ["prompts/get", { name: "asking" }, "for Ada"],
+    ["resources/read", { uri: "asking://1" }, "of Ada"],
+  ])("asks in %s as well, unless answers could only be arguments", async (method, params, said) => {
+    const { server } = createConversing();
+    await using peer = await Conversant.open(wire, revision, server, { answer: answerAll() });
+    const reply = await peer.finish(method, params);
+    if (by === "arguments") {
+      expect(refusalOf(reply)).toMatchObject({ code: -32603 });
+      expect(peer.questions).toEqual([]);
+      return;
+    }
+    expect(JSON.stringify(reply.message)).toContain(`"${said}"`);
+    expect(peer.questions).toHaveLength(1);
+    expect(peer.rounds).toBe(by === "restart" ? 2 : 1);
+  });
+});
+
+const inRounds = columns.filter(([revision]) => mechanic(revision, "form") !== "push");
+
+describe.each(inRounds)("what is carried in %s over %s", (revision, wire) => {
+  const refused = { code: -32602, status: overHttp(wire) ? 200 : undefined };
+  const open = (options: Partial<ServerOptions> = {}) =>
+    Conversant.open(wire, revision, createConversing(options).server);
+  const name = { name: "Ada" };
+
+  it("is refused after the change of any one character", async () => {
+    await using peer = await open();
+    const { state } = await pausing(peer, "ask");
+    const spoiled = Array.from({ length: state.length }, (_, at) => {
+      const other = state[at] === "A" ? "B" : "A";
+      return state.slice(0, at) + other + state.slice(at + 1);
+    });
+    const isTried = (at: number) => at < 4 || at % 7 === 0 || at > state.length - 4;
+    for (const changed of spoiled.filter((_, at) => isTried(at))) {
+      const reply = await round(peer, "ask", {}, { answers: { who: name }, state: changed });
+      expect(refusalOf(reply), changed).toMatchObject(refused);
+    }
+    const reply = await round(peer, "ask", {}, { answers: { who: name }, state });
+    expect(saidAtEnd(reply)).toMatchObject({ content: name });
+  });
+
+  it.each(["", "a", "AAAA", "not base64 ✓", "A".repeat(70_000)])(
+    "is refused when it never was given out (%#)",
+    async (state) => {
+      await using peer = await open();
+      const reply = await round(peer, "ask", {}, { answers: { who: name }, state });
+      expect(refusalOf(reply)).toMatchObject(refused);
+    },
+  );
+
+  it("is good for its own tool and arguments alone, in any order of these", async () => {
+    await using peer = await open();
+    const { state } = await pausing(peer, "ask_twice", { a: 1, b: [{ c: null, d: 2 }] });
+    const carried = { answers: { first: name }, state };
+    for (const [tool, args] of [
+      ["ask", { a: 1, b: [{ c: null, d: 2 }] }],
+      ["ask_twice", {}],
+      ["ask_twice", { a: 1 }],
+      ["ask_twice", { a: "1", b: [{ c: null, d: 2 }] }],
+      ["ask_twice", { a: 1, b: { 0: { c: null, d: 2 } } }],
+    ] as const) {
+      const reply = await round(peer, tool, args, carried);
+      expect(refusalOf(reply), JSON.stringify(args)).toMatchObject(refused);
+    }
+    const again = await pausing(peer, "ask_twice", { b: [{ d: 2, c: null }], a: 1 }, carried);
+    expect(again.keys).toEqual(["second"]);
+  });
+
+  it("is good until it expires", async () => {
+    let now = 1_000_000;
+    await using peer = await open({ requestState: { ttlMs: 60_000, now: () => now } });
+    const { state } = await pausing(peer, "ask");
+    const carried = { answers: { who: name }, state };
+    now += 59_999;
+    expect(saidAtEnd(await round(peer, "ask", {}, carried))).toMatchObject({ content: name });
+    now += 1;
+    expect(refusalOf(await round(peer, "ask", {}, carried))).toMatchObject(refused);
+  });
+
+  it("is opened by every key and sealed by the first", async () => {
+    const [old, young] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
+    const keyed = (...keys: Uint8Array[]) => open({ requestState: { keys } });
+    await using before = await keyed(old);
+    await using between = await keyed(young, old);
+    await using afterwards = await keyed(young);
+    const first = await pausing(before, "ask_twice");
+    const carried = { answers: { first: name }, state: first.state };
+    expect(refusalOf(await round(afterwards, "ask_twice", {}, carried))).toMatchObject(refused);
+    const second = await pausing(between, "ask_twice", {}, carried);
+    expect(second.keys).toEqual(["second"]);
+    const last = { answers: { second: { name: "Bea" } }, state: second.state };
+    expect(refusalOf(await round(before, "ask_twice", {}, last))).toMatchObject(refused);
+    expect(saidAtEnd(await round(afterwards, "ask_twice", {}, last))).toMatchObject([
+      { content: name },
+      { content: { name: "Bea" } },
+    ]);
+  });
+
+  it("is opened by no other server", async () => {
+    await using one = await open();
+    await using other = await open();
+    const { state } = await pausing(one, "ask");
+    const reply = await round(other, "ask", {}, { answers: { who: name }, state });
+    expect(refusalOf(reply)).toMatchObject(refused);
+  });
+
+  it("is not larger than allowed", async () => {
+    await using peer = await open({ requestState: { maxLength: 100 } });
+    const { code, message } = refusalOf(await round(peer, "ask"));
+    expect(code).toBe(-32603);
+    expect(message).toContain("cannot be carried");
+  });
+
+  it("shows nothing of itself", async () => {
+    await using peer = await open();
+    const { state } = await pausing(peer, "ask");
+    const { state: again } = await pausing(peer, "ask");
+    expect(state).not.toBe(again);
+    const bytes = Buffer.from(state, "base64url").toString("latin1");
+    for (const word of ["who", "asked", "round"]) expect(bytes).not.toContain(word);
+  });
+
+  it("may be lost after the first round, as long as the answers are there", async () => {
+    await using peer = await open();
+    const reply = await round(peer, "ask", {}, { answers: { who: name } });
+    expect(saidAtEnd(reply)).toMatchObject({ content: name });
+  });
+
+  it.each([
+    ["that is missing", {}],
+    ["to what was not asked", { second: name, unheard_of: name, __proto__: name }],
+    ["that its schema does not allow", { first: { name: "" } }],
+    ["of another type", { first: { name: 5 } }],
+    ["that is no object", { first: "Ada" }],
+  ])("is asked for again after an answer %s", async (_, answers) => {
+    await using peer = await open();
+    const { state } = await pausing(peer, "ask_twice");
+    const again = await pausing(peer, "ask_twice", {}, { answers, state, isSpoiled: true });
+    expect(again.keys).toEqual(["first"]);
+    const next = { answers: { first: name }, state: again.state };
+    expect((await pausing(peer, "ask_twice", {}, next)).keys).toEqual(["second"]);
+  });
+});
+
+describe.each(["socket", "fetch", "stdio", "memory"] as const)("2026-07-28 over %s", (wire) => {
+  const status = overHttp(wire) ? 200 : undefined;
+  const open = () => Conversant.open(wire, "2026-07-28", createConversing().server);
+
+  it.each(["tools/list", "prompts/list", "resources/list", "server/discover"])(
+    "carries nothing on %s, and looks at nothing that is there",
+    async (method) => {
+      await using peer = await open();
+      const { message } = await peer.askRaw(method, { requestState: 5, inputResponses: "none" });
+      expect(message["result"]).toMatchObject({ resultType: "complete" });
+    },
+  );
+
+  it.each([
+    [{ requestState: 5 }, "requestState"],
+    [{ inputResponses: [] }, "inputResponses"],
+    [{ inputResponses: "none" }, "inputResponses"],
+  ])("names the field when %j is carried", async (params, field) => {
+    await using peer = await open();
+    const reply = await peer.askRaw("tools/call", { name: "ask", ...params });
+    const { code, message, ...rest } = refusalOf(reply);
+    expect(code).toBe(-32602);
+    expect(rest.status).toBe(status);
+    expect(message).toContain(field);
+  });
+
+  it("asks anew, and not for ever, of a client that carries the state but no answer", async () => {
+    await using peer = await open();
+    let state: string | undefined;
+    for (let count = 1; count <= 10; count++) {
+      const paused = await pausing(peer, "ask", {}, { state });
+      expect(paused.keys).toEqual(["who"]);
+      state = paused.state;
+    }
+    const { message } = await round(peer, "ask", {}, { state });
+    expect(isObject(message["error"]) && message["error"]["code"]).toBe(-32603);
+  });
+});
