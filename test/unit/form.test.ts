@@ -140,9 +140,9 @@ const fields: readonly Row[] = [
 ];
 
 describe("A field of a form", () => {
-  it.each(fields)(
-    "%s is written as each revision can say it",
-    (...[, field, fuller, plainer = fuller]: Row) => {
+  it.each(fields.map((row) => ({ name: row[0], row })))(
+    "$name is written as each revision can say it",
+    ({ row: [, field, fuller, plainer = fuller] }) => {
       for (const adapter of full) expect(written(adapter, field), adapter.revision).toEqual(fuller);
       for (const adapter of plain)
         expect(written(adapter, field), adapter.revision).toEqual(plainer);
