@@ -20,10 +20,12 @@ export interface Question {
   readonly params: JsonObject;
   /** What it is called within its call; undefined for a pushed one. */
   readonly key: string | undefined;
+  /** The id of the request that pushed it. */
+  readonly id?: unknown;
 }
 
-/** The result that answers a question; undefined leaves it without an answer. */
-export type Answering = (question: Question) => JsonObject | undefined;
+/** The result that answers a question, or an error; undefined leaves it without an answer. */
+export type Answering = (question: Question) => JsonObject | { error: JsonObject } | undefined;
 
 export interface ConversantOptions {
   readonly capabilities?: JsonObject | undefined;
@@ -165,6 +167,11 @@ export class Conversant implements AsyncDisposable {
     return this.#send(message);
   }
 
+  /** Answers a pushed question by hand. */
+  answer(id: unknown, result: JsonObject): Sending {
+    return this.#send({ jsonrpc: "2.0", id, result });
+  }
+
   /** Opens the stream of a session, where there is one. */
   async listen(more: Readonly<Record<string, string>> = {}): Promise<Sending> {
     const sending = this.wire.listen({
@@ -263,17 +270,18 @@ export class Conversant implements AsyncDisposable {
     }
     const { id, method, params } = message;
     const result = this.#answer({
+      id,
       key: undefined,
       method: String(method),
       params: isObject(params) ? params : {},
     });
     if (result === undefined) return;
-    const reply = { jsonrpc: "2.0", id, result };
+    const reply = { jsonrpc: "2.0", id, ...("error" in result ? result : { result }) };
     assertReply(this.revision, { id, method: String(method), params }, reply);
     this.#send(reply);
   }
 
-  #answer(question: Question): JsonObject | undefined {
+  #answer(question: Question): ReturnType<Answering> {
     this.questions.push(question);
     return this.#options.answer?.(question);
   }
@@ -302,7 +310,11 @@ export class Conversant implements AsyncDisposable {
     if (told === undefined) return undefined;
     const answers = told.questions.flatMap(({ key, message, schema }) => {
       const params = { message, requestedSchema: schema };
-      const found = this.#answer({ key, method: "elicitation/create", params });
+      const found: JsonObject | undefined = this.#answer({
+        key,
+        method: "elicitation/create",
+        params,
+      });
       if (found === undefined) return [];
       // A model writes what its user said, or that the user said no.
       return [[key, found["action"] === "accept" ? found["content"] : found["action"]]];

@@ -38,6 +38,7 @@ export const page = "https://example.com/sign-in";
 export class Effects {
   counted = 0;
   runs = 0;
+  ended = 0;
   /** Aborted signals, by their reason. */
   readonly cancelled: unknown[] = [];
 }
@@ -74,6 +75,9 @@ function declareForms(server: Server): void {
       one: { message: "One?", schema: nameForm },
       two: { message: "Two?", schema: nameForm },
     }),
+  );
+  tool(server, "ask_briefly", (ex) =>
+    ex.ask("who", { message: "who?", schema: nameForm, timeoutMs: 30 }),
   );
   server.tool("ask_or_default", {}, async (_, ex) =>
     JSON.stringify(
@@ -164,6 +168,13 @@ function declareCancelling(server: Server, effects: Effects): void {
     });
     effects.cancelled.push(ex.signal.reason);
     return '"too late"';
+  });
+  server.tool("ask_and_wait", {}, async (_, ex) => {
+    try {
+      return JSON.stringify(await ex.ask("who", { message: "who?", schema: nameForm }));
+    } finally {
+      effects.ended++;
+    }
   });
 }
 
