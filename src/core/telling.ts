@@ -34,12 +34,20 @@ export class Telling {
   /** Reports that do not rise are dropped, and so are those that follow too soon on another. */
   progress(progress: number, total: number | undefined, message: string | undefined): void {
     const { token, send } = this.#options;
-    if (this.#ended || token === undefined || !(progress > this.#progress)) return;
+    // What is not finite is not JSON.
+    if (this.#ended || token === undefined || !Number.isFinite(progress)) return;
+    if (progress <= this.#progress) return;
     const now = performance.now();
     if (progress !== total && now - this.#reportedAt < progressIntervalMs) return;
     this.#progress = progress;
     this.#reportedAt = now;
-    send({ kind: "progress", token, progress, total, message });
+    send({
+      kind: "progress",
+      token,
+      progress,
+      total: Number.isFinite(total) ? total : undefined,
+      message,
+    });
   }
 
   log(level: LogLevel, data: unknown, logger: string | undefined): void {

@@ -1,4 +1,5 @@
 /** One message in, at most one message out: the middle that every transport shares. */
+
 import type { Call } from "../core/call.ts";
 import { dispatch } from "../core/dispatch.ts";
 import { Exchange } from "../core/exchange.ts";
@@ -10,6 +11,7 @@ import type { RequestId, RpcMessage, RpcRequest } from "../jsonrpc/message.ts";
 import type { Adapter, Binding, Decoded, Encoder } from "../revisions/adapter.ts";
 import type { SessionRecord } from "../stores/session-store.ts";
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
+import type { Ending } from "../util/ending.ts";
 import { isObject } from "../util/json.ts";
 import type { ChangeFeed } from "./changes.ts";
 import type { InFlight } from "./in-flight.ts";
@@ -27,8 +29,8 @@ export interface Answerer {
   readonly feed: ChangeFeed;
   /** Undefined on an endpoint that keeps none. */
   readonly sessions: Sessions | undefined;
-  /** Aborts when the endpoint closes. */
-  readonly closing: AbortSignal;
+  /** Comes when the endpoint closes. */
+  readonly closing: Ending;
 }
 
 /** Where one message stands. */
@@ -207,7 +209,7 @@ function finish(
 ): Awaitable<Answer> {
   if (outcome.kind === "failure") {
     // Who cancelled waits for nothing, but over HTTP its request must end somehow.
-    const cancels = outcome.failure === "cancelled" && !by.closing.aborted;
+    const cancels = outcome.failure === "cancelled" && !by.closing.over;
     const silent = cancels && place.binding.http === undefined;
     return silent ? accepted : refuse(outcome, id, place.adapter);
   }

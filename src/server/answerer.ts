@@ -1,4 +1,5 @@
 /** What an endpoint or a channel answers with, put together once. */
+
 import type { ToolEntry } from "../core/entries.ts";
 import type { Server } from "../core/server.ts";
 import type { Adapter, Binding, Encoder } from "../revisions/adapter.ts";
@@ -8,6 +9,7 @@ import type { Preamble } from "../revisions/preamble.ts";
 import type { Selection } from "../revisions/selection.ts";
 import type { EventHub } from "../stores/event-hub.ts";
 import { MemoryHub } from "../stores/memory-hub.ts";
+import type { Ending } from "../util/ending.ts";
 import type { Answerer } from "./answer.ts";
 import { ChangeFeed } from "./changes.ts";
 import { InFlight } from "./in-flight.ts";
@@ -18,7 +20,7 @@ export interface AnswererOptions {
   readonly sessions: Sessions | undefined;
   /** Where events are kept; undefined for the memory of this process. */
   readonly hub: EventHub | undefined;
-  readonly closing: AbortSignal;
+  readonly closing: Ending;
 }
 
 export interface Assembled {
@@ -42,7 +44,7 @@ export function assemble(
     sessions,
     closing,
   };
-  closing.addEventListener("abort", () => answerer.feed.close(), { once: true });
+  closing.onEnd(() => answerer.feed.close());
   return { answerer, hub: events };
 }
 

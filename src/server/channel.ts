@@ -3,6 +3,7 @@
  * and no URL, so each message is read by what it states itself, and what a session is to
  * HTTP is here the connection.
  */
+
 import { failure } from "../core/outcome.ts";
 import type { Server } from "../core/server.ts";
 import { readMessage } from "../jsonrpc/message.ts";
@@ -14,6 +15,7 @@ import { decideStated, decideUnstated, type Selection } from "../revisions/selec
 import { MemorySessions } from "../stores/memory.ts";
 import type { SessionRecord } from "../stores/session-store.ts";
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
+import { Ending } from "../util/ending.ts";
 import { type Answer, type Answerer, answer, type Place, refuse } from "./answer.ts";
 import { assemble, Binder, toAdapterSet } from "./answerer.ts";
 import { answerBatch } from "./batch.ts";
@@ -40,7 +42,7 @@ export class Channel {
   readonly #answerer: Answerer;
   readonly #binder: Binder;
   readonly #sessions: Sessions;
-  readonly #closing: AbortController = new AbortController();
+  readonly #closing: Ending = new Ending();
   readonly #options: ChannelOptions;
   readonly #send: (text: string) => void;
   readonly #outlet: Outlet;
@@ -60,7 +62,7 @@ export class Channel {
     this.#answerer = assemble(server, this.#adapters, {
       sessions: this.#sessions,
       hub: undefined,
-      closing: this.#closing.signal,
+      closing: this.#closing,
     }).answerer;
     this.#outlet = {
       send: (message) => send(JSON.stringify(message)),
@@ -71,7 +73,7 @@ export class Channel {
 
   /** Takes one message as bytes. Its answer is sent when it is there; nothing here throws. */
   receive(bytes: Uint8Array): void {
-    if (this.#closing.signal.aborted) return;
+    if (this.#closing.over) return;
     try {
       const answered = this.#read(readPreamble(bytes));
       if (isPromise(answered)) this.#follow(answered);
@@ -95,7 +97,7 @@ export class Channel {
 
   /** Takes it that the peer asks nothing more: what listens ends, what is running goes on. */
   hangUp(): void {
-    this.#closing.abort();
+    this.#closing.end();
     this.#stopTelling?.();
   }
 
@@ -172,7 +174,7 @@ export class Channel {
   /** From the handshake on, its peer hears of changes without having to ask. */
   #openSession(id: string): void {
     this.#sessionId = id;
-    if (this.#closing.signal.aborted) return;
+    if (this.#closing.over) return;
     const { changes } = this.#answerer.service;
     this.#stopTelling ??= changes.listen((change) => void this.#tell(change));
   }
@@ -180,7 +182,7 @@ export class Channel {
   async #tell(change: Parameters<Adapter["notify"]>[0] & Parameters<typeof matches>[1]) {
     const id = this.#sessionId;
     const session = id === undefined ? undefined : await this.#sessions.find(id);
-    if (session === undefined || this.#closing.signal.aborted) return;
+    if (session === undefined || this.#closing.over) return;
     const adapter = this.#adapters.find(session.revision);
     if (adapter === undefined || !matches({ lists, uris: session.subscriptions }, change)) return;
     this.#outlet.send(adapter.notify(change));

@@ -1,4 +1,5 @@
 /** One URL that serves every revision: guard, read, select, answer. */
+
 import { type Failure, failure } from "../core/outcome.ts";
 import type { Server } from "../core/server.ts";
 import { type RequestId, readMessage } from "../jsonrpc/message.ts";
@@ -16,6 +17,7 @@ import type { EventHub } from "../stores/event-hub.ts";
 import { MemorySessions } from "../stores/memory.ts";
 import type { SessionRecord, SessionStore } from "../stores/session-store.ts";
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
+import { Ending } from "../util/ending.ts";
 import { isObject } from "../util/json.ts";
 import { type Answer, type Answerer, answer, type Place, refuse } from "./answer.ts";
 import { assemble, Binder, toAdapterSet } from "./answerer.ts";
@@ -80,7 +82,7 @@ class HttpEndpoint {
   readonly #answerer: Answerer;
   readonly #hub: EventHub;
   readonly #binder: Binder;
-  readonly #closing: AbortController = new AbortController();
+  readonly #closing: Ending = new Ending();
   readonly #options: EndpointOptions;
   readonly #maxDepth: number;
   readonly #methods: string;
@@ -96,7 +98,7 @@ class HttpEndpoint {
     const { answerer, hub } = assemble(server, this.#adapters, {
       sessions,
       hub: options.eventHub,
-      closing: this.#closing.signal,
+      closing: this.#closing,
     });
     this.#answerer = answerer;
     this.#hub = hub;
@@ -106,7 +108,7 @@ class HttpEndpoint {
   }
 
   close(): void {
-    this.#closing.abort();
+    this.#closing.end();
   }
 
   handle(request: HttpRequest): Awaitable<HttpReply> {
@@ -293,7 +295,7 @@ class HttpEndpoint {
       session,
       adapter,
       lastEventId: request.headers("last-event-id"),
-      closing: this.#closing.signal,
+      closing: this.#closing,
       onFault: this.#onHubFault,
     });
     if (stream !== undefined) return streamReply(stream);

@@ -1,9 +1,11 @@
 /** The calls that are running, so that their own caller can cancel them, through any worker. */
+
 import type { Exchange } from "../core/exchange.ts";
 import { failure, type Outcome } from "../core/outcome.ts";
 import { isRequestId, type RequestId } from "../jsonrpc/message.ts";
 import type { EventHub, HubEvent } from "../stores/event-hub.ts";
 import type { Awaitable } from "../util/awaitable.ts";
+import type { Ending } from "../util/ending.ts";
 import { isObject } from "../util/json.ts";
 
 const cancelled: Outcome = failure("cancelled", "the caller cancelled this request");
@@ -24,10 +26,10 @@ export class InFlight {
   readonly #running: Map<string, Map<string, Exchange>> = new Map();
   /** Undefined where no other worker can run what is cancelled here. */
   readonly #hub: EventHub | undefined;
-  readonly #closing: AbortSignal;
+  readonly #closing: Ending;
   #follows = false;
 
-  constructor(hub: EventHub | undefined, closing: AbortSignal) {
+  constructor(hub: EventHub | undefined, closing: Ending) {
     this.#hub = hub;
     this.#closing = closing;
   }
@@ -53,7 +55,7 @@ export class InFlight {
       return await Promise.race([
         outcome,
         new Promise<Outcome>((resolve) =>
-          ex.onCancel(() => resolve(this.#closing.aborted ? closed : cancelled)),
+          ex.onCancel(() => resolve(this.#closing.over ? closed : cancelled)),
         ),
       ]);
     } finally {
@@ -106,9 +108,11 @@ export class InFlight {
     this.#follows = true;
     // Only this class writes to the topic.
     const take = ({ data }: HubEvent): unknown => this.#apply(JSON.parse(data) as Cancel);
+    const closed = new AbortController();
     try {
       const start = await hub.position(topic);
-      this.#follows = await hub.follow(topic, start, take, this.#closing);
+      this.#closing.onEnd(() => closed.abort());
+      this.#follows = await hub.follow(topic, start, take, closed.signal);
     } catch {
       // Cancels that arrive elsewhere are missed until the next call tries again.
       this.#follows = false;

@@ -1,8 +1,10 @@
 /** `subscriptions/listen`: a request that is answered only when listening ends. */
+
 import type { ListenFilter } from "../core/call.ts";
 import { failure, type Outcome } from "../core/outcome.ts";
 import type { RequestId } from "../jsonrpc/message.ts";
 import type { Adapter } from "../revisions/adapter.ts";
+import type { Ending } from "../util/ending.ts";
 import type { ChangeFeed } from "./changes.ts";
 import { matches } from "./changes.ts";
 import type { Outlet } from "./outlet.ts";
@@ -14,8 +16,8 @@ export interface Listening {
   readonly outlet: Outlet | undefined;
   /** Aborts when the caller has had enough, or is gone. */
   readonly gone: AbortSignal;
-  /** Aborts when the server closes. */
-  readonly closing: AbortSignal;
+  /** Comes when the server closes. */
+  readonly closing: Ending;
 }
 
 /**
@@ -48,19 +50,16 @@ export async function listen(feed: ChangeFeed, listening: Listening): Promise<Ou
   return gone.aborted ? undefined : ended;
 }
 
-/** `AbortSignal.any` would leave something behind in `closing`, which outlives every listener. */
-function endOf(gone: AbortSignal, closing: AbortSignal): AbortSignal {
+/** Aborts at whichever comes first. */
+function endOf(gone: AbortSignal, closing: Ending): AbortSignal {
   const over = new AbortController();
-  const end = (): void => {
-    gone.removeEventListener("abort", end);
-    closing.removeEventListener("abort", end);
+  const forget = closing.onEnd(() => over.abort());
+  const onGone = (): void => {
+    forget();
     over.abort();
   };
-  if (gone.aborted || closing.aborted) over.abort();
-  else {
-    gone.addEventListener("abort", end);
-    closing.addEventListener("abort", end);
-  }
+  if (gone.aborted) onGone();
+  else gone.addEventListener("abort", onGone, { once: true });
   return over.signal;
 }
 

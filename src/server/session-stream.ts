@@ -1,10 +1,12 @@
 /** The notification stream of a handshake session: GET with `Mcp-Session-Id`. */
+
 import type { ChangeableList } from "../core/call.ts";
 import type { Change } from "../core/notice.ts";
 import type { Adapter } from "../revisions/adapter.ts";
 import { encodeEvent } from "../sse/encode.ts";
 import type { Cursor, EventHub } from "../stores/event-hub.ts";
 import type { SessionRecord } from "../stores/session-store.ts";
+import type { Ending } from "../util/ending.ts";
 import type { ChangeFeed } from "./changes.ts";
 import { matches } from "./changes.ts";
 import { EventStream } from "./event-stream.ts";
@@ -23,7 +25,7 @@ export interface SessionStreamOptions {
   readonly session: SessionRecord;
   readonly adapter: Adapter;
   readonly lastEventId: string | undefined;
-  readonly closing: AbortSignal;
+  readonly closing: Ending;
   /** Hears what the hub or the store failed at; the stream has been ended then. */
   readonly onFault: (cause: unknown) => void;
 }
@@ -132,14 +134,12 @@ function controlTopic(session: string): string {
 }
 
 /** Aborts when the stream is over, and ends the stream when the server closes. */
-function endOf(stream: EventStream, closing: AbortSignal): AbortSignal {
+function endOf(stream: EventStream, closing: Ending): AbortSignal {
   const ended = new AbortController();
-  const onClosing = (): void => stream.end();
+  const forget = closing.onEnd(() => stream.end());
   stream.onClose(() => {
-    closing.removeEventListener("abort", onClosing);
+    forget();
     ended.abort();
   });
-  if (closing.aborted) stream.end();
-  else closing.addEventListener("abort", onClosing, { once: true });
   return ended.signal;
 }
