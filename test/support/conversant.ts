@@ -184,6 +184,12 @@ export class Conversant implements AsyncDisposable {
     return sending;
   }
 
+  /** Ends the session, over HTTP. */
+  async endSession(): Promise<void> {
+    const response = await this.wire.drop({ ...this.#session }).response;
+    if (response?.status !== 204) throw new Error(`DELETE got ${response?.status}`);
+  }
+
   /** The params of the notifications of one method. */
   told(method: string): unknown[] {
     return this.heard

@@ -155,7 +155,8 @@ function declareTelling(server: Server): void {
     return '"touched"';
   });
   server.tool("grow", {}, () => {
-    server.tool("grown", {}, () => '"new"');
+    for (const name of ["grown", "taller"]) server.tool(name, {}, () => '"new"');
+    server.prompt("grown", {}, () => "new");
     return '"grown"';
   });
 }
