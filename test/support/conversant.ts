@@ -76,6 +76,8 @@ export class Conversant implements AsyncDisposable {
   readonly #waiting: Map<unknown, Waiting> = new Map();
   readonly #faults: unknown[] = [];
   readonly #watching: Set<() => void> = new Set();
+  readonly #settled: Set<unknown> = new Set();
+  #forgetsRepeated = false;
   #lastId = 0;
 
   private constructor(revision: Revision, options: ConversantOptions) {
@@ -172,6 +174,11 @@ export class Conversant implements AsyncDisposable {
     return this.#send({ jsonrpc: "2.0", id, result });
   }
 
+  /** From here on a reply that was heard may be heard again. */
+  forgetRepeated(): void {
+    this.#forgetsRepeated = true;
+  }
+
   /** Opens the stream of a session, where there is one. */
   async listen(more: Readonly<Record<string, string>> = {}): Promise<Sending> {
     const sending = this.wire.listen({
@@ -262,8 +269,10 @@ export class Conversant implements AsyncDisposable {
 
   #settle(message: JsonObject, origin: Origin): void {
     const waiting = this.#waiting.get(message["id"]);
+    if (waiting === undefined && this.#settled.has(message["id"]) && this.#forgetsRepeated) return;
     if (waiting === undefined) throw new Error(`nobody asked for ${JSON.stringify(message)}`);
     this.#waiting.delete(message["id"]);
+    this.#settled.add(message["id"]);
     assertReply(this.revision, waiting.request, message);
     waiting.resolve({ message, origin });
   }

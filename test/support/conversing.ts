@@ -39,8 +39,13 @@ export class Effects {
   counted = 0;
   runs = 0;
   ended = 0;
-  /** Aborted signals, by their reason. */
+  /** Why calls were cancelled. */
   readonly cancelled: unknown[] = [];
+  /** Lets the tools go on that wait for it. */
+  proceed = (): void => {};
+  readonly release: Promise<void> = new Promise((resolve) => {
+    this.proceed = resolve;
+  });
 }
 
 export interface Conversing {
@@ -56,6 +61,7 @@ export function createConversing(options: Partial<ServerOptions> = {}): Conversi
   declareMemory(server, effects);
   declareTelling(server);
   declareCancelling(server, effects);
+  declareLeaving(server, effects);
   declareElsewhere(server);
   server.resource("note://1", { name: "one" }, () => "noted");
   return { server, effects };
@@ -176,6 +182,20 @@ function declareCancelling(server: Server, effects: Effects): void {
     } finally {
       effects.ended++;
     }
+  });
+}
+
+function declareLeaving(server: Server, effects: Effects): void {
+  server.tool("slow", {}, async (_, ex) => {
+    await ex.progress(1, 2);
+    await effects.release;
+    await ex.progress(2, 2);
+    return '"done"';
+  });
+  server.tool("detach", {}, async (_, ex) => {
+    ex.detach(20);
+    await effects.release;
+    return '"done"';
   });
 }
 
