@@ -26,6 +26,8 @@ import { emptyReply, type HttpReply, type HttpRequest, jsonReply, streamReply } 
 import { admitsStream, isJson } from "./media.ts";
 
 export interface LegacySseOptions extends GuardOptions, ChannelOptions {
+  /** How long a stream is silent at most, in milliseconds. @default 20000 */
+  readonly keepAliveMs?: number | undefined;
   /** Where streams are opened. @default "/sse" */
   readonly path?: string | undefined;
   /** The last part of the URL that messages are posted to, beside `path`. @default "messages" */
@@ -161,7 +163,7 @@ class SseTransport {
   }
 
   #stream(id: string): Awaitable<HttpReply> {
-    const stream = new EventStream();
+    const stream = new EventStream(this.#options.keepAliveMs);
     const send = (text: string) => stream.write(encodeEvent({ event: "message", data: text }));
     const channel = new Channel(this.#server, send, {
       ...this.#options,
