@@ -4,6 +4,7 @@ import { sessionHeader } from "../revisions/preamble.ts";
 import type { EventHub } from "../stores/event-hub.ts";
 import type { SessionRecord } from "../stores/session-store.ts";
 import { type Awaitable, isPromise } from "../util/awaitable.ts";
+import { letGo } from "../util/timer.ts";
 import type { Answer } from "./answer.ts";
 import {
   asEventStream,
@@ -16,44 +17,56 @@ import {
 import { acceptable, admitsStream } from "./media.ts";
 import { PostOutlet } from "./outlet.ts";
 
+export interface CallOutletOptions {
+  readonly request: HttpRequest;
+  readonly adapter: Adapter;
+  readonly session: SessionRecord | undefined;
+  readonly hub: EventHub;
+  readonly keepAliveMs: number;
+  /** Whether the headers wait for the answer, however long it takes: they hold a part of it. */
+  readonly headersWait: boolean;
+  readonly onFault: (cause: unknown) => void;
+}
+
 /** The outlet of one POST, and the reply it turns into a stream. */
 export class CallOutlet {
-  readonly #request: HttpRequest;
-  readonly #adapter: Adapter;
-  readonly #session: SessionRecord | undefined;
-  readonly #hub: EventHub;
-  readonly #onFault: (cause: unknown) => void;
+  readonly #options: CallOutletOptions;
   #outlet: PostOutlet | undefined;
   #onOutlet: ((outlet: PostOutlet) => void) | undefined;
   #answered = false;
   readonly factory: (() => PostOutlet) | undefined;
 
-  constructor(
-    request: HttpRequest,
-    adapter: Adapter,
-    session: SessionRecord | undefined,
-    hub: EventHub,
-    onFault: (cause: unknown) => void,
-  ) {
-    this.#request = request;
-    this.#adapter = adapter;
-    this.#session = session;
-    this.#hub = hub;
-    this.#onFault = onFault;
-    this.factory = takesStream(request) ? () => this.#make() : undefined;
+  constructor(options: CallOutletOptions) {
+    this.#options = options;
+    this.factory = takesStream(options.request) ? () => this.#make() : undefined;
   }
 
   reply(answered: Awaitable<Answer>): Awaitable<HttpReply> {
-    if (!isPromise(answered)) return this.#finish(answered) ?? toReply(answered, this.#request);
+    const { request } = this.#options;
+    if (!isPromise(answered)) return this.#finish(answered) ?? toReply(answered, request);
     return new Promise((resolve, reject) => {
       const onOutlet = (outlet: PostOutlet): void =>
         outlet.onOpen((stream) => resolve(streamReply(stream)));
       if (this.#outlet === undefined) this.#onOutlet = onOutlet;
       else onOutlet(this.#outlet);
+      const timer = this.#beginInTime();
       answered
-        .then((found) => resolve(this.#finish(found) ?? toReply(found, this.#request)))
-        .catch(reject);
+        .then((found) => resolve(this.#finish(found) ?? toReply(found, request)))
+        .catch(reject)
+        .finally(() => clearTimeout(timer));
     });
+  }
+
+  /**
+   * Whoever is silent for a minute is cut off by the proxies in between, also before its
+   * first byte; a stream can say that it is alive.
+   */
+  #beginInTime(): ReturnType<typeof setTimeout> | undefined {
+    const { factory } = this;
+    if (factory === undefined || this.#options.headersWait) return undefined;
+    const timer = setTimeout(() => factory().begin(), this.#options.keepAliveMs);
+    letGo(timer);
+    return timer;
   }
 
   /** Ends the stream with the answer, if there is a stream. */
@@ -70,17 +83,12 @@ export class CallOutlet {
 
   #make(): PostOutlet {
     if (this.#outlet !== undefined) return this.#outlet;
-    const { resumption } = this.#adapter;
-    const resumes = this.#session !== undefined && resumption !== "none";
+    const { adapter, session, hub, onFault, keepAliveMs } = this.#options;
+    const { resumption } = adapter;
+    const resumes = session !== undefined && resumption !== "none";
     this.#outlet = new PostOutlet(
-      resumes
-        ? {
-            hub: this.#hub,
-            session: this.#session.id,
-            primed: resumption === "primed",
-            onFault: this.#onFault,
-          }
-        : undefined,
+      resumes ? { hub, session: session.id, primed: resumption === "primed", onFault } : undefined,
+      keepAliveMs,
     );
     if (this.#answered) this.#outlet.close();
     this.#onOutlet?.(this.#outlet);

@@ -24,6 +24,7 @@ import { assemble, Binder, toAdapterSet } from "./answerer.ts";
 import { answerBatch } from "./batch.ts";
 import { CallOutlet, takesStream, toReply } from "./call-outlet.ts";
 import { allowOrigin, preflight } from "./cors.ts";
+import { defaultKeepAliveMs } from "./event-stream.ts";
 import { serveFetch } from "./fetch.ts";
 import { Guard, type GuardOptions } from "./guard.ts";
 import { emptyReply, type HttpReply, type HttpRequest, jsonReply, streamReply } from "./http.ts";
@@ -50,6 +51,11 @@ export interface EndpointOptions extends GuardOptions {
   readonly batch?: boolean | undefined;
   /** Levels of nesting in a message at most; deeper is refused. @default 64 */
   readonly maxDepth?: number | undefined;
+  /**
+   * How long a caller that takes a stream hears nothing at most, in milliseconds: proxies
+   * cut off what is silent for longer, often after 60 seconds. @default 20000
+   */
+  readonly keepAliveMs?: number | undefined;
   /** The one path that is served; others are answered 404. @default every path */
   readonly path?: string | undefined;
   /** Hears which revision each message was taken to be written in, and why. */
@@ -87,6 +93,7 @@ class HttpEndpoint {
   readonly #closing: Ending = new Ending();
   readonly #options: EndpointOptions;
   readonly #maxDepth: number;
+  readonly #keepAliveMs: number;
   readonly #methods: string;
 
   constructor(server: Server, options: EndpointOptions) {
@@ -106,6 +113,7 @@ class HttpEndpoint {
     this.#hub = hub;
     this.#options = options;
     this.#maxDepth = options.maxDepth ?? 64;
+    this.#keepAliveMs = options.keepAliveMs ?? defaultKeepAliveMs;
     this.#methods = keepsSessions ? "POST, GET, DELETE" : "POST";
   }
 
@@ -207,7 +215,16 @@ class HttpEndpoint {
     const refused = this.#findFault(preamble, selection, session === "unknown");
     if (refused !== undefined) return toReply(refused, request);
     const kept = adapter.era === "handshake" ? live : undefined;
-    const outlet = new CallOutlet(request, adapter, kept, this.#hub, this.#onHubFault);
+    const outlet = new CallOutlet({
+      request,
+      adapter,
+      session: kept,
+      hub: this.#hub,
+      keepAliveMs: this.#keepAliveMs,
+      // The id of the session that it opens is a header.
+      headersWait: preamble.method === "initialize",
+      onFault: this.#onHubFault,
+    });
     const answered = this.#run(preamble, {
       adapter,
       binding: this.#binder.bind(preamble, selection, true),
@@ -298,6 +315,7 @@ class HttpEndpoint {
       adapter,
       lastEventId: request.headers("last-event-id"),
       closing: this.#closing,
+      keepAliveMs: this.#keepAliveMs,
       onFault: this.#onHubFault,
     });
     if (stream !== undefined) return streamReply(stream);

@@ -22,7 +22,7 @@ export const maxQueuedBytes = 1_048_576;
 const maxUnattachedLength = 2 * maxQueuedBytes;
 
 /** How often a silent stream says that it is alive: proxies cut at 60 seconds, some earlier. */
-const keepAliveMs = 20_000;
+export const defaultKeepAliveMs = 20_000;
 
 /**
  * The body of a reply that goes on, as a bridge gets it in `HttpReply.stream`. It attaches a
@@ -36,6 +36,11 @@ export class EventStream {
   #ended = false;
   #gone = false;
   #timer: ReturnType<typeof setInterval> | undefined;
+  readonly #keepAliveMs: number;
+
+  constructor(keepAliveMs: number = defaultKeepAliveMs) {
+    this.#keepAliveMs = keepAliveMs;
+  }
 
   get open(): boolean {
     return !this.#ended && !this.#gone;
@@ -77,7 +82,7 @@ export class EventStream {
     if (this.#gone) sink.destroy();
     else if (this.#ended) sink.end();
     else {
-      this.#timer = setInterval(() => this.write(keepAlive), keepAliveMs);
+      this.#timer = setInterval(() => this.write(keepAlive), this.#keepAliveMs);
       letGo(this.#timer);
     }
   }

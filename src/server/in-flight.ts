@@ -27,11 +27,13 @@ export class InFlight {
   /** Undefined where no other worker can run what is cancelled here. */
   readonly #hub: EventHub | undefined;
   readonly #closing: Ending;
+  readonly #following: AbortController = new AbortController();
   #follows = false;
 
   constructor(hub: EventHub | undefined, closing: Ending) {
     this.#hub = hub;
     this.#closing = closing;
+    closing.onEnd(() => this.#following.abort());
   }
 
   get size(): number {
@@ -116,11 +118,9 @@ export class InFlight {
     this.#follows = true;
     // Only this class writes to the topic.
     const take = ({ data }: HubEvent): unknown => this.#apply(JSON.parse(data) as Cancel);
-    const closed = new AbortController();
     try {
       const start = await hub.position(topic);
-      this.#closing.onEnd(() => closed.abort());
-      this.#follows = await hub.follow(topic, start, take, closed.signal);
+      this.#follows = await hub.follow(topic, start, take, this.#following.signal);
     } catch {
       // Cancels that arrive elsewhere are missed until the next call tries again.
       this.#follows = false;

@@ -27,6 +27,8 @@ import { admitsStream, isJson } from "./media.ts";
 
 /** Where HTTP+SSE is served, what is let in, and what is kept where. */
 export interface LegacySseOptions extends GuardOptions, ChannelOptions {
+  /** How long a stream is silent at most, in milliseconds. @default 20000 */
+  readonly keepAliveMs?: number | undefined;
   /** Where streams are opened. @default "/sse" */
   readonly path?: string | undefined;
   /** The last part of the URL that messages are posted to, beside `path`. @default "messages" */
@@ -172,7 +174,7 @@ class SseTransport {
   }
 
   #stream(id: string): Awaitable<HttpReply> {
-    const stream = new EventStream();
+    const stream = new EventStream(this.#options.keepAliveMs);
     const send = (text: string) => stream.write(encodeEvent({ event: "message", data: text }));
     const channel = new Channel(this.#server, send, {
       ...this.#options,

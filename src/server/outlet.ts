@@ -42,10 +42,12 @@ export class PostOutlet implements Outlet {
   #stream: EventStream | undefined;
   #topic: Topic | undefined;
   #onOpen: ((stream: EventStream) => void) | undefined;
+  readonly #keepAliveMs: number;
   #closed = false;
 
-  constructor(resumption: Resumption | undefined) {
+  constructor(resumption: Resumption | undefined, keepAliveMs: number) {
     this.#resumption = resumption;
+    this.#keepAliveMs = keepAliveMs;
     // A reader that was told no event id yet has nothing to come back with.
     this.detach = resumption?.primed ? (retryMs) => this.#detach(retryMs) : undefined;
     this.onLost =
@@ -65,6 +67,11 @@ export class PostOutlet implements Outlet {
 
   send(message: JsonObject): void {
     if (!this.#closed) this.#write(this.#open(), JSON.stringify(message));
+  }
+
+  /** Turns the reply into a stream, though there is nothing to say yet. */
+  begin(): void {
+    if (!this.#closed) this.#open();
   }
 
   /** Nothing is said after the answer, whatever a handler that was cancelled goes on doing. */
@@ -88,7 +95,7 @@ export class PostOutlet implements Outlet {
 
   #open(): EventStream {
     if (this.#stream !== undefined) return this.#stream;
-    const stream = new EventStream();
+    const stream = new EventStream(this.#keepAliveMs);
     this.#stream = stream;
     if (this.#resumption !== undefined) {
       this.#topic = new Topic(this.#resumption, stream);

@@ -26,6 +26,7 @@ export interface SessionStreamOptions {
   readonly adapter: Adapter;
   readonly lastEventId: string | undefined;
   readonly closing: Ending;
+  readonly keepAliveMs: number;
   /** Hears what the hub or the store failed at; the stream has been ended then. */
   readonly onFault: (cause: unknown) => void;
 }
@@ -34,7 +35,7 @@ export interface SessionStreamOptions {
 export async function openSessionStream(
   options: SessionStreamOptions,
 ): Promise<EventStream | undefined> {
-  const stream = new EventStream();
+  const stream = new EventStream(options.keepAliveMs);
   try {
     if (await fill(options, stream)) return stream;
   } catch (cause) {
