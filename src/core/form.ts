@@ -96,8 +96,10 @@ function readStringLimits(schema: JsonObject): JsonObject {
 function readOptions(schema: JsonObject): readonly Option[] | undefined {
   const { enum: values, enumNames } = schema;
   if (Array.isArray(values)) {
+    // A choice is answered with a string, which would be no value of another type.
+    if (!values.every((value) => typeof value === "string")) return undefined;
     const names: readonly unknown[] = Array.isArray(enumNames) ? enumNames : [];
-    return values.map((value, index) => ({ value: String(value), title: asString(names[index]) }));
+    return values.map((value, index) => ({ value, title: asString(names[index]) }));
   }
   const titled = schema["oneOf"] ?? schema["anyOf"];
   if (!Array.isArray(titled)) return undefined;

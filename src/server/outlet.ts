@@ -117,9 +117,6 @@ class Topic {
   #ready: Awaitable<unknown>;
   /** The hub has failed: the stream is written to without it. */
   #broken = false;
-  /** Whether the reader knows an event that it could come back after. */
-  #canReturn = false;
-  #letGoMs: number | undefined;
 
   constructor(resumption: Resumption, stream: EventStream) {
     this.#resumption = resumption;
@@ -137,11 +134,11 @@ class Topic {
     });
   }
 
-  /** Ends the connection as soon as its reader can come back for the rest. */
+  /** Ends the connection, once its reader was told where it can come back to. */
   letGo(retryMs: number): void {
     this.#then(() => {
-      this.#letGoMs = retryMs;
-      this.#leave();
+      this.#stream.write(`retry: ${retryMs}\n\n`);
+      this.#stream.end();
     });
   }
 
@@ -170,25 +167,13 @@ class Topic {
     return after(hub.position(this.#name), (start) => {
       if (primed) {
         this.#stream.write(encodeEvent({ id: `${this.#id}.${start}`, data: "", retryMs: 1_000 }));
-        this.#canReturn = true;
       }
       const read = reader(this.#stream, this.#id, undefined);
-      const onEvent = (event: HubEvent): void => {
-        read(event);
-        this.#canReturn = true;
-        this.#leave();
-      };
-      const followed = hub.follow(this.#name, start, onEvent, this.#following.signal);
+      const followed = hub.follow(this.#name, start, read, this.#following.signal);
       return after(followed, (known) => {
         if (!known) throw new Error("the hub lost the topic of a call that has just begun");
       });
     });
-  }
-
-  #leave(): void {
-    if (this.#letGoMs === undefined || !this.#canReturn || this.#broken) return;
-    this.#stream.write(`retry: ${this.#letGoMs}\n\n`);
-    this.#stream.end();
   }
 }
 
