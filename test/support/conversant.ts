@@ -125,6 +125,11 @@ export class Conversant implements AsyncDisposable {
     return this.#await(method, this.start(method, params));
   }
 
+  /** Sends a request that no client would send, and does not wait. */
+  startRaw(method: string, params: JsonObject): Started {
+    return this.#start(method, params, () => {});
+  }
+
   /** Sends a request that no client would send, and gives its reply. */
   askRaw(method: string, params: JsonObject): Promise<Reply> {
     return this.#await(

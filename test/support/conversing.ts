@@ -32,6 +32,14 @@ export const nameForm = {
   required: ["name"],
 } as const;
 
+const orderForm = {
+  type: "object",
+  properties: {
+    count: { type: "integer", default: 2 },
+    toppings: { type: "array", items: { type: "string", enum: ["basil", "olives"] } },
+  },
+} as const;
+
 export const page = "https://example.com/sign-in";
 
 /** What the tools did, to be compared with what they said. */
@@ -76,6 +84,7 @@ function declareForms(server: Server): void {
   tool(server, "ask", (ex) => ask(ex, "who"));
   tool(server, "ask_twice", async (ex) => [await ask(ex, "first"), await ask(ex, "second")]);
   tool(server, "confirm", (ex) => ex.ask("sure", { message: "Sure?" }));
+  tool(server, "order", (ex) => ex.ask("order", { message: "order?", schema: orderForm }));
   tool(server, "both", (ex) =>
     ex.askAll({
       one: { message: "One?", schema: nameForm },

@@ -1,5 +1,6 @@
 /** The page on what each revision gets, written from what a real endpoint answers. */
 import { openLine, Peer } from "./peer.ts";
+import { conversation } from "./revisions-conversation.ts";
 import type { Probe } from "./revisions-looks.ts";
 import { type Section, sections } from "./revisions-probes.ts";
 import { createShowcase } from "./showcase.ts";
@@ -33,7 +34,8 @@ export async function writeRevisionsPage(): Promise<string> {
       probes.push({ revision, line, peer: await Peer.open(line, revision) });
     }
     const tables: string[] = [];
-    for (const section of sections) tables.push(await writeSection(section, probes));
+    for (const section of [...sections, conversation])
+      tables.push(await writeSection(section, probes));
     return [introduction, ...tables, closing].join("\n");
   } finally {
     await line.close();
