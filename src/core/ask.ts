@@ -17,39 +17,75 @@ import type { Schema, SchemaOutput } from "./schema.ts";
 const defaultTimeoutMs = 120_000;
 
 interface WaitOptions {
-  /** How long a pushed question waits for its answer, in milliseconds. @default 120000 */
+  /**
+   * How long a question that is pushed waits for its answer, in milliseconds; then the call
+   * fails and its client is told to take the question away. Where the call is made again
+   * instead, `requestState.ttlMs` says how long there is time. @default 120000
+   */
   readonly timeoutMs?: number | undefined;
 }
 
+/** A form to fill in (client/elicitation, 2025-06-18 and later). */
 export interface FormOptions<S extends Schema | undefined> extends WaitOptions {
-  /** Why it is asked, for the user. Never ask for secrets in a form: use a `url`. */
+  /**
+   * Why it is asked, for the user. Never ask for secrets in a form, it passes through the
+   * client and perhaps its model: use a `url` (client/elicitation, User Interaction Model,
+   * 2025-11-25).
+   */
   readonly message: string;
-  /** A flat object of strings, numbers, booleans and enums. @default no fields: yes or no */
+  /**
+   * A flat object of strings, numbers, booleans, enums and lists of enums, because no client
+   * can show more; anything else throws a TypeError that names the field. What a user fills
+   * in has passed it. @default no fields: yes or no
+   */
   readonly schema?: S;
-  /** The answer where nobody can be asked. @default none: the call fails */
+  /**
+   * The content of the answer where nobody can be asked; it then says `assumed`, and is no
+   * consent of anybody. @default none: the call fails
+   */
   readonly default?: AnswerContent<S> | undefined;
 }
 
+/**
+ * A page to visit, for what must not pass through the client: passwords, keys, payments
+ * (client/elicitation, URL Mode Elicitation Requests, 2025-11-25). Older revisions have no such question, and
+ * there is no default: the call fails there.
+ */
 export interface UrlOptions extends WaitOptions {
+  /** Why the user is sent there. */
   readonly message: string;
-  /** The page to visit. What is entered there does not pass through the client. */
+  /**
+   * The page, absolute. An accepted answer means that the user agreed to go there, not that
+   * they have finished: look that up where the page keeps it. Put nothing into it that lets
+   * somebody else in, and let the page find out who its visitor is.
+   */
   readonly url: string;
 }
 
+/** What an accepted answer holds: the output type of its schema. */
 export type AnswerContent<S> = S extends Schema ? SchemaOutput<S> : Record<string, unknown>;
 
+/** Something for the caller's model to write (client/sampling, every revision). */
 export interface SampleOptions extends WaitOptions, Omit<SampleRequest, "messages" | "maxTokens"> {
-  /** The conversation to continue; a text is one message of the user. */
+  /**
+   * The conversation to continue; a text is one message of the user. Models take text, images
+   * and sound; other content is told in words.
+   */
   readonly messages:
     | string
     | readonly { readonly role: SampleMessage["role"]; readonly content: Content | string }[];
-  /** @default 1024 */
+  /** Tokens that the model may write at most. @default 1024 */
   readonly maxTokens?: number | undefined;
-  /** What is taken where there is no model to ask. @default none: the call fails */
+  /**
+   * The text that is taken where there is no model to ask; the sample then says `assumed`.
+   * @default none: the call fails
+   */
   readonly default?: string | undefined;
 }
 
+/** How to ask for the caller's roots (client/roots, every revision). */
 export interface RootsOptions extends WaitOptions {
+  /** What is taken where the caller has none to tell. @default none: the call fails */
   readonly default?: readonly Root[] | undefined;
 }
 

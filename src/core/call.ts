@@ -70,6 +70,7 @@ export const logLevels = [
   "emergency",
 ] as const;
 
+/** How severe a log entry is: one of the severities of RFC 5424, `debug` the least. */
 export type LogLevel = (typeof logLevels)[number];
 
 export function isLogLevel(value: unknown): value is LogLevel {

@@ -29,10 +29,10 @@ export interface ToolOptions<In extends Schema | undefined, Out extends Schema |
   readonly output?: Out;
   readonly annotations?: ToolAnnotations | undefined;
   /**
-   * The handler asks its user. The two oldest revisions have no way to carry a question,
-   * so there the tool takes two more arguments: the model asks the user, and calls again
-   * with the answers. Without this, such callers get the default, or an error.
-   * @default false
+   * The handler asks its user with a form. 2025-03-26 and 2024-11-05 have no way to carry
+   * one, so there the tool takes two more arguments, `_answers` and `_state`: the model asks
+   * the user, and calls again with the answers. Without this, such callers get the default,
+   * or an error. @default false
    */
   readonly asks?: boolean | undefined;
 }

@@ -143,10 +143,13 @@ export class Exchange {
   /**
    * Asks the user, and waits for the answer. Where the revision has no way to wait, the
    * handler stops here and runs again from its start once the answer is there, so put what
-   * must happen once into {@link once}, and what cannot be undone after the last question.
+   * must happen once into {@link once}, and what cannot be undone after the last question
+   * (basic/patterns/mrtr, 2026-07-28). On 2025-03-26 and 2024-11-05 only tools that say
+   * `asks: true` can ask a form.
    *
-   * @param key - names the question within this call
-   * @throws when nobody can be asked and there is no default: let it pass.
+   * @param key - names the question within this call; the same key is the same question
+   * @throws what stops the handler: to run it again, or because nobody can be asked and there
+   * is no default. Let it pass.
    */
   ask<const S extends Schema | undefined = undefined>(
     key: string,
@@ -155,7 +158,10 @@ export class Exchange {
     return observed(ask(this.#conversation(), this.signal, key, options));
   }
 
-  /** Asks several at once: in one round, where asking takes rounds. */
+  /**
+   * Asks several at once: in one round, where asking takes rounds. Each name is the key of a
+   * question, and of its answer.
+   */
   askAll<const Q extends Readonly<Record<string, FormOptions<Schema | undefined> | UrlOptions>>>(
     questions: Q,
   ): Promise<{
@@ -168,12 +174,21 @@ export class Exchange {
     return together(Object.fromEntries(asked)) as ReturnType<typeof this.askAll<Q>>;
   }
 
-  /** Lets the caller's model write something. */
+  /**
+   * Lets the caller's model write something; stops and runs again as {@link ask} does.
+   *
+   * @param key - names the question within this call
+   * @throws as {@link ask} does
+   */
   sample(key: string, options: SampleOptions): Promise<Sample> {
     return observed(sample(this.#conversation(), this.signal, key, options));
   }
 
-  /** The directories the caller works in. */
+  /**
+   * The directories the caller works in; stops and runs again as {@link ask} does.
+   *
+   * @throws as {@link ask} does
+   */
   roots(options?: RootsOptions): Promise<readonly Root[]> {
     return observed(roots(this.#conversation(), this.signal, options));
   }
@@ -188,30 +203,46 @@ export class Exchange {
     return observed(this.#conversation().once(key, compute));
   }
 
-  /** A place for plain JSON that is kept over all rounds of this call. */
+  /**
+   * A place for plain JSON that is kept over all rounds of this call, sealed. A line that
+   * changes it before a question runs in every round; {@link once} has no such trap.
+   */
   get state(): Record<string, unknown> {
     return this.#conversation().state;
   }
 
   /**
-   * Tells how far the call has come, to callers that asked for it. Only a rise is told, and
-   * not more often than a reader can follow.
+   * Tells how far the call has come, to callers that gave a progress token. Only a rise is
+   * told (basic/patterns/progress, 2026-07-28), and within 20 ms only the last, so it may
+   * stand in a tight loop.
+   *
+   * @param progress - in any unit, that of `total`
+   * @param total - where `progress` ends, if that is known
+   * @param message - for people; 2024-11-05 has no place for it
    */
   progress(progress: number, total?: number, message?: string): Promise<void> {
     this.#teller()?.progress(progress, total, message);
     return Promise.resolve();
   }
 
-  /** Sends a log entry to callers that asked for its level. No secrets: it leaves the server. */
+  /**
+   * Sends a log entry to callers that asked for its level: with the request on 2026-07-28,
+   * by `logging/setLevel` for a session before it, `info` until then. 1000 entries a call at
+   * most. No secrets, no stacks: it leaves the server.
+   *
+   * @param data - plain JSON
+   * @param logger - the part of the server that it comes from
+   */
   log(level: LogLevel, data: unknown, logger?: string): void {
     this.#teller()?.log(level, data, logger);
   }
 
   /**
    * Lets go of the connection and works on; the caller comes back for what is told from
-   * here on, and for the result. Does nothing where the revision cannot resume a stream.
+   * here on, and for the result (basic/transports, Sending Messages to the Server,
+   * 2025-11-25). Does nothing where it could not: in other revisions, and without a session.
    *
-   * @param retryMs - how long the caller is asked to wait before it comes back
+   * @param retryMs - how long the caller is asked to wait before it comes back, in milliseconds
    */
   detach(retryMs = 1_000): void {
     if (!this.#over) this.#context.detach?.(retryMs);

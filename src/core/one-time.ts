@@ -1,6 +1,10 @@
 /** Where it is remembered what has been used, so that it is used once. */
 import type { Awaitable } from "../util/awaitable.ts";
 
+/**
+ * Remembers ids that may be used once, for all workers: a table with a unique key, or
+ * `SET … NX PX` of Redis. `oneTimeStoreSuite` of `anyrev/testing` has its promises as tests.
+ */
 export interface OneTimeStore {
   /**
    * Marks an id as used.

@@ -48,18 +48,24 @@ export interface SampleMessage {
   readonly content: ContentBlock;
 }
 
+/** What a model is asked to write; its client may change or ignore any of it. */
 export interface SampleRequest {
   readonly messages: readonly SampleMessage[];
   /** Tokens the model may write at most. */
   readonly maxTokens: number;
+  /** How the model should behave. */
   readonly systemPrompt?: string | undefined;
+  /** How freely it should write; the scale is its provider's. */
   readonly temperature?: number | undefined;
+  /** Texts at which it should stop. */
   readonly stopSequences?: readonly string[] | undefined;
+  /** `hints`, `costPriority`, `speedPriority` and `intelligencePriority`, from 0 to 1. */
   readonly modelPreferences?: JsonObject | undefined;
+  /** Passed on to the model's provider as it is. */
   readonly metadata?: JsonObject | undefined;
 }
 
-/** What the caller's model wrote. */
+/** What the caller's model wrote. A stranger's text: check it before acting on it. */
 export interface Sample {
   readonly role: Role;
   readonly content: readonly ContentBlock[];
@@ -73,18 +79,25 @@ export interface Sample {
   readonly assumed: boolean;
 }
 
+/** A directory or file that the caller works in. It tells where, and permits nothing. */
 export interface Root {
+  /** A `file://` URI. */
   readonly uri: string;
   readonly name?: string | undefined;
 }
 
-/** What became of a form or a page: the three are told apart, because they mean three things. */
+/**
+ * What became of a form or a page: the user agreed, said no, or closed it without a word
+ * (client/elicitation, Response Actions, 2025-06-18). They mean three things, so check
+ * `accepted` before anything is done. For a page, accepting is agreeing to go there.
+ */
 export type Answer<T> =
   | {
       readonly action: "accept";
       readonly accepted: true;
+      /** What was filled in, as the schema gave it; nothing for a page. */
       readonly content: T;
-      /** Nobody could be asked, so this is the default. */
+      /** Nobody could be asked, so this is the default, and no consent. */
       readonly assumed: boolean;
     }
   | {

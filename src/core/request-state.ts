@@ -9,16 +9,17 @@ import { decodeTokenBytes, encodeTokenBytes } from "../util/base64.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
 import { MemoryOneTime, type OneTimeStore } from "./one-time.ts";
 
+/** How the state between two rounds of a call is sealed, and how long it is good. */
 export interface StateKeysOptions {
   /**
    * 32 random bytes each. The first seals, all of them open: put a new one in front and
-   * leave the old one until its states have expired. @default one made at start, so that
-   * only this process opens what it sealed
+   * leave the old one until its states have expired. With several workers, give all of them
+   * the same. @default one made at start, so that only this process opens what it sealed
    */
   readonly keys?: readonly Uint8Array[] | undefined;
-  /** How long a state is good, in milliseconds. @default 600000 */
+  /** How long a state is good, and so how long an answer may take, in milliseconds. @default 600000 */
   readonly ttlMs?: number | undefined;
-  /** Characters of a sealed state at most. @default 65536 */
+  /** Characters of a sealed state at most; a call that would carry more fails. @default 65536 */
   readonly maxLength?: number | undefined;
   /**
    * Whether a state goes on with its call once only: used a second time it is refused like

@@ -34,7 +34,10 @@ export interface ServerOptions extends Implementation {
         readonly reads?: CacheHints | undefined;
       }
     | undefined;
-  /** How the state that callers carry between two rounds of a call is sealed. */
+  /**
+   * How the state that callers carry between two rounds of a call is sealed. With several
+   * workers, or to outlive a restart, it needs `keys`. @default a key made at start
+   */
   readonly requestState?: StateKeysOptions | undefined;
   /**
    * Lists input schemas without references and lists of types, for hosts that turn them
@@ -146,7 +149,10 @@ export class Server implements Service {
     return this;
   }
 
-  /** Tells whoever subscribed to it that a resource is no longer what it was. */
+  /**
+   * Tells whoever watches exactly this URI that the resource is no longer what it was. Changes
+   * within 10 ms are told once; where nobody serves or watches, it costs nothing.
+   */
   changed(uri: string): void {
     this.changes.add({ kind: "resource-updated", uri });
   }

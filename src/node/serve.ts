@@ -15,8 +15,8 @@ export interface ServeOptions extends EndpointOptions {
   /** @default "/mcp" */
   readonly path?: string | undefined;
   /**
-   * Also serves the HTTP+SSE transport of 2024-11-05, at `/sse`, for clients that know
-   * nothing newer. @default false
+   * Also serves the HTTP+SSE transport of 2024-11-05 (basic/transports, HTTP with SSE), at
+   * `/sse` and `/messages`, for clients that know nothing newer. @default false
    */
   readonly legacySse?: boolean | undefined;
   /** How long `close` waits for calls in flight, in milliseconds. @default 10000 */

@@ -4,12 +4,16 @@ import type { Server } from "../core/server.ts";
 import { LineReader } from "../jsonrpc/lines.ts";
 import { Channel, type ChannelOptions } from "../server/channel.ts";
 
+/** Where the messages come from and go to, and what is guarded. */
 export interface StdioOptions extends ChannelOptions {
   /** @default process.stdin */
   readonly input?: Readable | undefined;
   /** @default process.stdout */
   readonly output?: Writable | undefined;
-  /** Bytes of a line at most; a longer one is refused and skipped. @default 4194304 */
+  /**
+   * Bytes of a line at most; a longer one is refused and skipped, and the next one is served.
+   * @default 4194304
+   */
   readonly maxLineBytes?: number | undefined;
   /**
    * Bytes that may wait to be read; a client that is further behind is taken to be gone,
@@ -22,7 +26,8 @@ export interface StdioOptions extends ChannelOptions {
   readonly signal?: AbortSignal | undefined;
   /**
    * Whether `console.log` and its like write to standard error while serving: one line of
-   * anything but protocol ends the connection with strict clients. @default true for
+   * anything but protocol ends the connection with strict clients (basic/transports, stdio,
+   * 2025-11-25). What writes to `process.stdout` itself is not caught. @default true for
    * standard output
    */
   readonly guardConsole?: boolean | undefined;

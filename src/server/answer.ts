@@ -107,18 +107,27 @@ function serveRequest(request: RpcRequest, place: Place, by: Answerer): Awaitabl
   const at = settledOn === undefined ? place : { ...place, adapter: settledOn };
   const { call } = decoded;
   const ex = new Exchange(call, exchangeContext(call, place, by));
-  const outcome =
-    call.operation.kind === "listen"
-      ? startListening(request.id, call.operation.filter, place, ex, by)
-      : dispatch(call, { service: by.service, view: at.adapter.view, ex, principal: "" });
-  const { caller } = place;
-  const awaited =
-    isPromise(outcome) && caller !== undefined
-      ? by.inFlight.wait(caller, request.id, ex, outcome)
-      : outcome;
-  return after(awaited, (ended) =>
+  return after(perform(request.id, call, at, ex, by), (ended) =>
     ended === undefined ? accepted : finish(ended, decoded, request.id, at, by),
   );
+}
+
+function perform(
+  id: RequestId,
+  call: Call,
+  place: Place,
+  ex: Exchange,
+  by: Answerer,
+): Awaitable<Outcome | undefined> {
+  const { caller } = place;
+  if (call.operation.kind === "listen") {
+    const listening = startListening(id, call.operation.filter, place, ex, by);
+    return caller === undefined ? listening : by.inFlight.track(caller, id, ex, listening);
+  }
+  const run = { service: by.service, view: place.adapter.view, ex, principal: "" };
+  const outcome = dispatch(call, run);
+  if (!isPromise(outcome) || caller === undefined) return outcome;
+  return by.inFlight.wait(caller, id, ex, outcome);
 }
 
 function startListening(

@@ -23,6 +23,7 @@ import { matches } from "./changes.ts";
 import type { Outlet } from "./outlet.ts";
 import { Sessions } from "./sessions.ts";
 
+/** What a connection serves, and its limits. */
 export interface ChannelOptions {
   /** The revisions served: dates, or a set with adapters of your own. @default all five */
   readonly revisions?: AdapterSet | readonly string[] | undefined;
@@ -36,7 +37,11 @@ export interface ChannelOptions {
 
 const lists = ["tools", "resources", "prompts"] as const;
 
-/** Serves one peer. What it sends goes through `send`, a message at a time, as JSON. */
+/**
+ * Serves one peer, for transports of your own. What it sends goes through `send`, a message
+ * at a time, as JSON on one line. It checks no host and no origin, and holds a message whole:
+ * whoever brings the bytes caps them.
+ */
 export class Channel {
   readonly #adapters: AdapterSet;
   readonly #answerer: Answerer;
@@ -71,7 +76,10 @@ export class Channel {
     };
   }
 
-  /** Takes one message as bytes. Its answer is sent when it is there; nothing here throws. */
+  /**
+   * Takes one message as bytes of UTF-8, without what ends it on the wire. Its answer is sent
+   * when it is there; nothing here throws. After {@link hangUp} nothing is taken.
+   */
   receive(bytes: Uint8Array): void {
     if (this.#closing.over) return;
     try {
@@ -83,7 +91,7 @@ export class Channel {
     }
   }
 
-  /** Answers for a message that could not be taken at all. */
+  /** Answers for a message that could not be taken at all, such as one that is too long. */
   refuseUnread(message: string): void {
     this.#reply(refuse(failure("parse-error", message), undefined, this.#adapters.newest));
   }

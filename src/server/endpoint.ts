@@ -41,7 +41,8 @@ export interface EndpointOptions extends GuardOptions {
   /** Where sessions are kept. @default the memory of this process */
   readonly sessionStore?: SessionStore | undefined;
   /**
-   * Where changes, answers and resumable streams pass through.
+   * Where changes, answers, cancels and resumable streams pass through. Workers that share
+   * sessions share it too, or what happens on one is not heard on the others.
    * @default the memory of this process
    */
   readonly eventHub?: EventHub | undefined;
@@ -55,6 +56,7 @@ export interface EndpointOptions extends GuardOptions {
   readonly onSelection?: ((selection: Selection, method: string | undefined) => void) | undefined;
 }
 
+/** What answers at one URL. */
 export interface Endpoint {
   /** For runtimes and frameworks that speak the Fetch standard. */
   readonly fetch: (request: Request) => Promise<Response>;

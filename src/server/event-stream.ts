@@ -2,7 +2,7 @@
 import { keepAlive } from "../sse/encode.ts";
 import { letGo } from "../util/timer.ts";
 
-/** Where a bridge lets a stream write. */
+/** Where a bridge lets a stream write: the other end of {@link EventStream.attach}. */
 export interface Sink {
   write(text: string): void;
   /** How many bytes of what was written wait to be read. */
@@ -24,6 +24,10 @@ const maxUnattachedLength = 2 * maxQueuedBytes;
 /** How often a silent stream says that it is alive: proxies cut at 60 seconds, some earlier. */
 const keepAliveMs = 20_000;
 
+/**
+ * The body of a reply that goes on, as a bridge gets it in `HttpReply.stream`. It attaches a
+ * sink once, and tells when the reader is gone; the rest is the endpoint's.
+ */
 export class EventStream {
   readonly #closed: Set<() => void> = new Set();
   #sink: Sink | undefined;

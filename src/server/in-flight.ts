@@ -41,7 +41,20 @@ export class InFlight {
   }
 
   /** Waits for the outcome, or for the caller's cancel, whichever comes first. */
-  async wait(
+  wait(
+    caller: string,
+    id: RequestId,
+    ex: Exchange,
+    outcome: Promise<Outcome | undefined>,
+  ): Promise<Outcome | undefined> {
+    const cancel = new Promise<Outcome>((resolve) =>
+      ex.onCancel(() => resolve(this.#closing.over ? closed : cancelled)),
+    );
+    return this.track(caller, id, ex, Promise.race([outcome, cancel]));
+  }
+
+  /** Lets the caller cancel what ends by itself when it is cancelled. */
+  async track(
     caller: string,
     id: RequestId,
     ex: Exchange,
@@ -52,12 +65,7 @@ export class InFlight {
     this.#running.set(caller, calls.set(key, ex));
     void this.#follow();
     try {
-      return await Promise.race([
-        outcome,
-        new Promise<Outcome>((resolve) =>
-          ex.onCancel(() => resolve(this.#closing.over ? closed : cancelled)),
-        ),
-      ]);
+      return await outcome;
     } finally {
       if (calls.get(key) === ex) calls.delete(key);
       if (calls.size === 0 && this.#running.get(caller) === calls) this.#running.delete(caller);

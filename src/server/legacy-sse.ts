@@ -25,26 +25,37 @@ import { Guard, type GuardOptions } from "./guard.ts";
 import { emptyReply, type HttpReply, type HttpRequest, jsonReply, streamReply } from "./http.ts";
 import { admitsStream, isJson } from "./media.ts";
 
+/** Where HTTP+SSE is served, what is let in, and what is kept where. */
 export interface LegacySseOptions extends GuardOptions, ChannelOptions {
   /** Where streams are opened. @default "/sse" */
   readonly path?: string | undefined;
   /** The last part of the URL that messages are posted to, beside `path`. @default "messages" */
   readonly messages?: string | undefined;
-  /** Where it is kept which streams there are. @default the memory of this process */
+  /**
+   * Where it is kept which streams there are; one that the workers share lets a message be
+   * posted to any of them. @default the memory of this process
+   */
   readonly sessionStore?: SessionStore | undefined;
   /** Through which a message reaches its stream. @default the memory of this process */
   readonly eventHub?: EventHub | undefined;
 }
 
+/** The HTTP+SSE transport of one server. */
 export interface LegacySse {
+  /** For runtimes and frameworks that speak the Fetch standard. */
   readonly fetch: (request: Request) => Promise<Response>;
-  /** Never rejects. */
+  /** For bridges, such as `toNodeHandler`. Never rejects. */
   readonly handle: (request: HttpRequest) => Awaitable<HttpReply>;
-  /** Whether a request is for this transport, by its path. */
+  /** Whether a request is for this transport, by its target: a path, with or without a query. */
   readonly serves: (target: string) => boolean;
+  /** Ends every stream. */
   readonly close: () => void;
 }
 
+/**
+ * Serves a server over HTTP+SSE, for clients that know nothing newer: 2025-03-26 replaced it.
+ * Revisions with a handshake only; hosts, origins and sizes are checked as on the endpoint.
+ */
 export function createLegacySse(server: Server, options: LegacySseOptions = {}): LegacySse {
   const transport = new SseTransport(server, options);
   return {

@@ -47,7 +47,7 @@ export async function listen(feed: ChangeFeed, listening: Listening): Promise<Ou
     over,
   );
   await aborted(over);
-  return gone.aborted ? undefined : ended;
+  return gone.aborted && !closing.over ? undefined : ended;
 }
 
 /** Aborts at whichever comes first. */

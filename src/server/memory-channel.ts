@@ -2,6 +2,7 @@
 import type { Server } from "../core/server.ts";
 import { Channel, type ChannelOptions } from "./channel.ts";
 
+/** The client's end of a connection in memory. */
 export interface MemoryChannel extends AsyncDisposable {
   /** Sends the server one message, or an array of them, as a client would write it. */
   send(message: unknown): void;
@@ -10,8 +11,10 @@ export interface MemoryChannel extends AsyncDisposable {
 }
 
 /**
- * Connects to a server in memory. What it says arrives at `onMessage`, parsed, never within
- * the call that caused it: as over any wire, one side does not run inside the other.
+ * Connects to a server in memory, for tests and for programs that host their own server.
+ *
+ * @param onMessage - gets what the server says, parsed, never within the call that caused it:
+ * as over any wire, one side does not run inside the other. What it throws is uncaught.
  */
 export function openMemoryChannel(
   server: Server,

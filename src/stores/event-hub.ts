@@ -4,7 +4,9 @@ import type { Awaitable } from "../util/awaitable.ts";
 /** A place in a topic: what comes after it has not been seen. Opaque, and ordered by the topic. */
 export type Cursor = string;
 
+/** One event of a topic. */
 export interface HubEvent {
+  /** Where it stands: following from here shows what comes after it. */
   readonly cursor: Cursor;
   /** JSON or any other text; the hub does not look into it. */
   readonly data: string;
@@ -13,7 +15,8 @@ export interface HubEvent {
 /**
  * Topics hold events in the order in which they were published, for some time after. A
  * follower sees each event after its cursor once, in that order, whoever published it. What
- * becomes of one topic is nothing to another.
+ * becomes of one topic is nothing to another. `eventHubSuite` of `anyrev/testing` has these
+ * promises as tests, for a backend of your own.
  */
 export interface EventHub {
   /** Adds an event to a topic. @returns where it stands. */

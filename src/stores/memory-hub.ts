@@ -1,6 +1,7 @@
 /** Events in the memory of one process: the default, for one worker. */
 import type { Cursor, EventHub, HubEvent } from "./event-hub.ts";
 
+/** How much a hub in memory holds: past any of these the oldest is forgotten. */
 export interface MemoryHubOptions {
   /** Events kept of a topic at most; older ones are forgotten first. @default 1000 */
   readonly maxEvents?: number | undefined;
@@ -43,6 +44,10 @@ interface Follower {
   busy: boolean;
 }
 
+/**
+ * A hub for the endpoints of one process. Whoever comes back for what was forgotten is told
+ * that it is lost.
+ */
 export class MemoryHub implements EventHub {
   /** Written longest ago first. */
   readonly #topics: Map<string, Topic> = new Map();

@@ -9,7 +9,7 @@ import {
   openMemoryChannel,
   type Server,
 } from "anyrev/node";
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import type { BridgeKind } from "../support/bridge.ts";
 import { collect, count, settledTo } from "../support/counting.ts";
 import { openWorker, type Worker } from "../support/live.ts";
@@ -18,6 +18,18 @@ import { Random } from "../support/random.ts";
 import { type Revision, revisions } from "../support/schemas.ts";
 import { until } from "../support/signals.ts";
 import { Talker } from "../support/talk.ts";
+
+/** What Node has to say about listeners that pile up. */
+const warnings: string[] = [];
+const onWarning = ({ name, message }: Error): void => {
+  if (name === "MaxListenersExceededWarning") warnings.push(message);
+};
+process.on("warning", onWarning);
+
+afterAll(() => {
+  process.off("warning", onWarning);
+  expect(warnings).toEqual([]);
+});
 
 /** Handlers that are running. */
 interface Busy {
@@ -70,6 +82,10 @@ async function openCounted(kind: BridgeKind) {
   const store = new MemorySessions();
   const counted = { server, hub, store };
   const worker = await openWorker(kind, server, { eventHub: hub, sessionStore: store });
+  // From its first call on, a worker listens for cancels that land on others.
+  const first = await Talker.open(worker, "2025-11-25");
+  await first.call("slow").text();
+  await first.end();
   return { busy, worker, counted };
 }
 
@@ -121,8 +137,8 @@ async function gone(talk: ReturnType<Talker["call"]>): Promise<void> {
 }
 
 describe.each([
-  ["fetch", 5_600],
-  ["node", 2_400],
+  ["fetch", 6_400],
+  ["node", 1_600],
 ] as const)("Over the %s bridge", (kind, cycles) => {
   test(`${cycles} callers that go in different ways leave nothing behind`, async () => {
     const { worker, counted } = await openCounted(kind);

@@ -2,23 +2,28 @@
 import { join } from "node:path";
 import { createEndpoint, type Server } from "anyrev/node";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { Client, overFetch, overSocket, type Send } from "../support/client.ts";
+import { claimsOf, connect, verify } from "../support/claims.ts";
+import { type Client, type Open, openFetch, openSocket, overSocket } from "../support/client.ts";
 import {
   blocksOf,
   compile,
   type Example,
   findExamples,
+  nameOf,
   type Ran,
   root,
   runExample,
   writeExamples,
 } from "../support/examples.ts";
-import { type Revision, revisions } from "../support/wire.ts";
+import { initializeParams, request } from "../support/messages.ts";
+import { assertReply, type Revision, revisions } from "../support/wire.ts";
 
 const folder = join(root, "build/docs-test");
 const examples = findExamples(folder);
 /** One that is opened by a handshake, and the one that is not, where an example serves all. */
 const tried: readonly Revision[] = ["2025-06-18", "2026-07-28"];
+/** One of each way in which a caller can be asked. */
+const asking: readonly Revision[] = ["2024-11-05", ...tried];
 let diagnostics = "";
 
 beforeAll(async () => {
@@ -50,29 +55,67 @@ describe.each(examples)("$where", (example) => {
   });
 
   test("runs, and serves both eras or asserts what it shows", async () => {
-    await runExample(example, async (ran) => {
+    const readsInput = example.code.includes("await serveStdio(server)");
+    const input = readsInput ? whatIsSaid() : undefined;
+    const check = async (ran: Ran): Promise<void> => {
+      if (readsInput) hear(ran.spoken);
       const ways = waysIn(ran, example.code);
-      if (ways.length === 0) expect(ran.assertions, nothingToCall).toBeGreaterThan(0);
-      for (const send of ways) {
+      if (ways.length === 0 && !readsInput && !isImported(example)) {
+        expect(ran.assertions, nothingToCall).toBeGreaterThan(0);
+      }
+      for (const open of ways) {
         for (const revision of revisionsOf(example.code)) {
-          const client = await Client.open(send, revision);
-          await tour(client);
-          for (const claim of claimsOf(example.code)) await verify(client, claim);
+          await tour(await connect(open, revision));
+        }
+        for (const claim of claimsOf(example.code)) {
+          for (const revision of revisionsOf(example.code, claim.when ? asking : tried)) {
+            await verify(await connect(open, revision, claim.when), claim);
+          }
         }
       }
-    });
+    };
+    await runExample(example, check, input);
   });
 });
 
 const nothingToCall =
   "leaves nothing to call: it should listen, export a server, an endpoint or an app, or assert";
 
+const said = [
+  request("2025-06-18", 1, "initialize", initializeParams("2025-06-18")),
+  request("2025-06-18", 2, "tools/list"),
+  request("2026-07-28", 3, "tools/list"),
+];
+
+function whatIsSaid(): string {
+  return said.map((message) => `${JSON.stringify(message)}\n`).join("");
+}
+
+/** Each line is the answer to what was said. */
+function hear(spoken: string): void {
+  const lines = spoken.split("\n").filter((line) => line !== "");
+  expect(lines).toHaveLength(said.length);
+  for (const line of lines) {
+    const message = JSON.parse(line);
+    const asked = said.find(({ id }) => id === message.id);
+    const revision = asked?.id === 3 ? "2026-07-28" : "2025-06-18";
+    assertReply(revision, asked ?? { method: "" }, message);
+    expect(message.result, line).toBeDefined();
+  }
+}
+
+/** Whether it is of use to another example. */
+function isImported({ code }: Example): boolean {
+  const name = nameOf(code);
+  return name !== undefined && examples.some((other) => other.code.includes(`from "./${name}"`));
+}
+
 function isAbout(line: string, { file }: Example): boolean {
   return line.startsWith(`${file.slice(file.lastIndexOf("/") + 1)}(`);
 }
 
 /** Every way to send a message to what the example has made. */
-function waysIn({ exported, ports }: Ran, code: string): Send[] {
+function waysIn({ exported, ports }: Ran, code: string): Open[] {
   // A server that answers under names of its own is called by the first of them.
   const host = /allowedHosts: \["([^"*]+)"/.exec(code)?.[1];
   const path = /\bpath: "([^"]+)"/.exec(code)?.[1];
@@ -81,14 +124,14 @@ function waysIn({ exported, ports }: Ran, code: string): Send[] {
     return hasFetch(value) ? [(request: Request) => value.fetch(request)] : [];
   });
   return [
-    ...ports.map((port) => overSocket(port, path, host)),
-    ...handlers.map((handle) => overFetch(handle, path, host)),
+    ...ports.map((port) => openSocket(port, path, host)),
+    ...handlers.map((handle) => openFetch(handle, path, host)),
   ];
 }
 
-function revisionsOf(code: string): readonly Revision[] {
+function revisionsOf(code: string, otherwise = tried): readonly Revision[] {
   const named = /\brevisions: \[([^\]]*)\]/.exec(code)?.[1];
-  return named === undefined ? tried : revisions.filter((revision) => named.includes(revision));
+  return named === undefined ? otherwise : revisions.filter((revision) => named.includes(revision));
 }
 
 function isServer(value: unknown): value is Server {
@@ -145,40 +188,6 @@ async function expectResult(client: Client, method: string, params: object): Pro
   expect(result, `${method} ${JSON.stringify(params)}: ${error?.message}`).toBeDefined();
 }
 
-/** A comment such as `// add {"a":1,"b":2} gives {"sum":3}` or `// reading note://1 fails with "…"`. */
-interface Claim {
-  readonly line: string;
-  readonly method: "tools/call" | "resources/read";
-  readonly params: Readonly<Record<string, unknown>>;
-  readonly fails: boolean;
-  readonly expected: unknown;
-}
-
-function claimsOf(code: string): Claim[] {
-  const lines = code.split("\n").filter((line) => /^\/\/ .* (?:gives|fails with) /.test(line));
-  return lines.map((line) => {
-    const [, asked = "", how, expected = ""] =
-      /^\/\/ (.*?) (gives|fails with) (.*)$/.exec(line) ?? [];
-    const [, name = "", rest = ""] = /^(\S+) (.*)$/.exec(asked) ?? [];
-    const common = { line, fails: how === "fails with", expected: JSON.parse(expected) };
-    return name === "reading"
-      ? { ...common, method: "resources/read", params: { uri: rest } }
-      : { ...common, method: "tools/call", params: { name, arguments: JSON.parse(rest) } };
-  });
-}
-
-/** The first words of the answer, and whether it is a refusal. */
-async function verify(client: Client, claim: Claim): Promise<void> {
-  const { result, error } = await client.ask(claim.method, claim.params);
-  const parts = (result?.["content"] ?? result?.["contents"] ?? []) as { text: string }[];
-  const words = error?.message ?? parts[0]?.text ?? "";
-  const fails = error !== undefined || result?.["isError"] === true;
-  expect(fails, `${claim.line}: ${words}`).toBe(claim.fails);
-  if (claim.fails) expect(words).toContain(claim.expected);
-  else
-    expect(typeof claim.expected === "string" ? words : JSON.parse(words)).toEqual(claim.expected);
-}
-
 describe("the test of the examples", () => {
   const mistakes = join(root, "build/docs-test-mistakes");
   const example = (name: string, code: string): Example => ({
@@ -207,7 +216,46 @@ server.tool("one", {}, () => ({ one: 1 }));
 // reading two://2 gives "two"
 `,
   );
-  const all = [lying, wrongType, wrongImport, throwing, failing, idle, listening];
+  const asks = example(
+    "asks",
+    `import { createServer } from "anyrev";
+export const server = createServer({ name: "asks", version: "1.0.0" });
+server.tool("sure", { asks: true }, async (_, ex) => (await ex.ask("sure", { message: "Sure?" })).action);
+// sure {} gives "accept" when the user accepts
+// sure {} gives "decline" when the user declines
+// sure {} fails with "has not declared"
+// sure {} gives "accept" when the user declines
+// sure {} fails with "has not declared" when the user accepts
+// sure {} gives "accept"
+`,
+  );
+  const tested = example(
+    "tested",
+    `import assert from "node:assert/strict";
+import { test } from "node:test";
+test("holds", () => assert.equal(1, 1));
+test("does not", async () => assert.equal(await Promise.resolve(1), 2));
+`,
+  );
+  const echo = example(
+    "echo",
+    `process.stdin.on("data", (data) => void process.stdout.write(String(data)));
+await new Promise((end) => process.stdin.once("end", end));
+export {};
+`,
+  );
+  const all = [
+    echo,
+    asks,
+    tested,
+    lying,
+    wrongType,
+    wrongImport,
+    throwing,
+    failing,
+    idle,
+    listening,
+  ];
 
   beforeAll(() => writeExamples(mistakes, all));
 
@@ -227,20 +275,44 @@ server.tool("one", {}, () => ({ one: 1 }));
     expect(about).toEqual([wrongType, wrongImport]);
   });
 
-  test("sees what throws and what asserts something untrue", async () => {
+  test("sees what throws, and what asserts or tests something untrue", async () => {
     const check = async (): Promise<void> => undefined;
+    await expect(runExample(tested, check)).rejects.toThrow("1 !== 2");
     await expect(runExample(throwing, check)).rejects.toThrow("at once");
     await expect(runExample(failing, check)).rejects.toThrow("assertion");
   });
 
   test("sees what answers otherwise than it says", async () => {
     await runExample(lying, async (ran) => {
-      const client = await Client.open(waysIn(ran, lying.code)[0]!, "2025-11-25");
+      const client = await connect(waysIn(ran, lying.code)[0]!, "2025-11-25");
       const [right, ...wrong] = claimsOf(lying.code);
       await verify(client, right!);
       expect(wrong).toHaveLength(4);
       for (const claim of wrong) await expect(verify(client, claim), claim.line).rejects.toThrow();
     });
+  });
+
+  test.each(asking)("sees who answers otherwise than it says, in %s", async (revision) => {
+    await runExample(asks, async (ran) => {
+      const [open] = waysIn(ran, asks.code);
+      const claims = claimsOf(asks.code);
+      // Where the model is told to ask, a client that declared nothing is asked as well.
+      const outcomes = revision === "2024-11-05" ? [1, 1, 0, 0, 0, 0] : [1, 1, 1, 0, 0, 0];
+      for (const [at, claim] of claims.entries()) {
+        const verified = verify(await connect(open!, revision, claim.when), claim);
+        if (outcomes[at] === 1) await verified;
+        else await expect(verified, claim.line).rejects.toThrow();
+      }
+      expect(claims).toHaveLength(outcomes.length);
+    });
+    expect(() => claimsOf('// sure {} gives "accept" when the user shrugs')).toThrow("shrugs");
+  });
+
+  test("gives an input, and hears what is said to it", async () => {
+    const { stdin, stdout } = process;
+    await runExample(echo, async ({ spoken }) => expect(spoken).toBe("hello"), "hello");
+    expect(process.stdin === stdin && process.stdout === stdout).toBe(true);
+    expect(() => hear("{}\n")).toThrow();
   });
 
   test("sees what leaves nothing to call", async () => {

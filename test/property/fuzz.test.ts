@@ -56,6 +56,8 @@ interface Answered {
   readonly status: number;
   readonly contentType: string;
   readonly session: string | undefined;
+  /** The body goes on, and was let go of. */
+  readonly stream: boolean;
   readonly text: string;
 }
 
@@ -70,6 +72,11 @@ function judge(
   if (!statuses.includes(got.status)) problems.push(`the status is ${got.status}`);
   if (selection?.adapter.era === "modern" && got.session !== undefined) {
     problems.push("a session was given out");
+  }
+  if (got.contentType === "text/event-stream" && got.stream) {
+    // What goes on: a session's own stream, or the answer to a request that listens.
+    const listens = sent.method === "GET" || selection?.adapter.era === "modern";
+    return listens && got.status === 200 ? problems : [...problems, "nothing asked for a stream"];
   }
   if (got.text === "") {
     if (![202, 204].includes(got.status) && sent.method !== "HEAD")
@@ -179,8 +186,11 @@ function toRequest(sent: Hostile): HttpRequest {
   };
 }
 
-function readReply({ status, headers, body }: HttpReply): Answered {
+function readReply({ status, headers, body, stream }: HttpReply): Answered {
+  // Nobody reads on: what a stream holds is let go at once.
+  stream?.disconnect();
   return {
+    stream: stream !== undefined,
     status,
     contentType: headers["content-type"] ?? "",
     session: headers["mcp-session-id"],
@@ -264,6 +274,7 @@ describe("any request at all", () => {
         selection = undefined;
         const raw = await inTime(line.send(sent));
         const got: Answered = {
+          stream: false,
           status: raw.status,
           contentType: raw.headers["content-type"] ?? "",
           session: undefined,

@@ -3,6 +3,7 @@
  * it, makes a call again where that is how answers travel, and listens for changes.
  */
 import { type Answer, type Client, type Open, type Opened, type Send, textOf } from "./client.ts";
+import { readEvents } from "./live.ts";
 import { headersFor } from "./messages.ts";
 import {
   assertClientMessage,
@@ -21,19 +22,16 @@ export interface Asked {
 /** What the user or the model makes of a question: the result of its request. */
 export type Reaction = (asked: Asked) => JsonObject | Promise<JsonObject>;
 
-/** The data of each event, as it comes; those that only carry an id are left out. */
-export async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of body) {
-    text += decoder.decode(chunk, { stream: true });
-    for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
-      const lines = text.slice(0, end).split("\n");
-      text = text.slice(end + 2);
-      const data = lines.flatMap((line) => /^data: (.*)$/.exec(line)?.[1] ?? []).join("\n");
-      if (data !== "") yield data;
-    }
+/** The messages of a stream, as they come; comments and events without a message are left out. */
+async function* messagesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  for await (const { data } of readEvents(decode(body))) {
+    if (data !== undefined && data !== "") yield data;
   }
+}
+
+async function* decode(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  for await (const chunk of body) yield decoder.decode(chunk, { stream: true });
 }
 
 /** Answers what is pushed while a call runs, each by a POST of its own, and keeps what is told. */
@@ -50,7 +48,7 @@ export function answering(
       return { status, headers: received, text: await textOf(stream) };
     }
     const replies: string[] = [];
-    for await (const data of eventsOf(stream)) {
+    for await (const data of messagesOf(stream)) {
       const message: unknown = JSON.parse(data);
       if (!isObject(message) || !("method" in message)) {
         replies.push(data);
@@ -186,7 +184,7 @@ async function follow(opened: Opened, revision: Revision): Promise<Listening> {
   const waiting = new Set<() => void>();
   const acknowledgement = "notifications/subscriptions/acknowledged";
   const reading = (async () => {
-    for await (const data of eventsOf(opened.body)) {
+    for await (const data of messagesOf(opened.body)) {
       const message: unknown = JSON.parse(data);
       if (!isObject(message)) throw new Error(`no message: ${data}`);
       assertServerMessage(revision, message);

@@ -118,11 +118,6 @@ export function overSocket(port: number, target?: string, host?: string): Send {
   return whole(openSocket(port, target, host));
 }
 
-/** Through a function of the Fetch standard. */
-export function overFetch(handle: Handle, target?: string, host?: string): Send {
-  return whole(openFetch(handle, target, host));
-}
-
 type Handle = (request: Request) => Response | Promise<Response>;
 
 export function openSocket(port: number, target = "/mcp", host = `127.0.0.1:${port}`): Open {
@@ -150,6 +145,7 @@ export function openSocket(port: number, target = "/mcp", host = `127.0.0.1:${po
     });
 }
 
+/** Through a function of the Fetch standard. */
 export function openFetch(handle: Handle, target = "/mcp", host = "localhost"): Open {
   return async (headers, body) => {
     const gone = new AbortController();

@@ -20,10 +20,12 @@ export interface Question {
   readonly params: JsonObject;
   /** What it is called within its call; undefined for a pushed one. */
   readonly key: string | undefined;
+  /** The id of the request that pushed it. */
+  readonly id?: unknown;
 }
 
-/** The result that answers a question; undefined leaves it without an answer. */
-export type Answering = (question: Question) => JsonObject | undefined;
+/** The result that answers a question, or an error; undefined leaves it without an answer. */
+export type Answering = (question: Question) => JsonObject | { error: JsonObject } | undefined;
 
 export interface ConversantOptions {
   readonly capabilities?: JsonObject | undefined;
@@ -74,6 +76,8 @@ export class Conversant implements AsyncDisposable {
   readonly #waiting: Map<unknown, Waiting> = new Map();
   readonly #faults: unknown[] = [];
   readonly #watching: Set<() => void> = new Set();
+  readonly #settled: Set<unknown> = new Set();
+  #forgetsRepeated = false;
   #lastId = 0;
 
   private constructor(revision: Revision, options: ConversantOptions) {
@@ -165,6 +169,16 @@ export class Conversant implements AsyncDisposable {
     return this.#send(message);
   }
 
+  /** Answers a pushed question by hand. */
+  answer(id: unknown, result: JsonObject): Sending {
+    return this.#send({ jsonrpc: "2.0", id, result });
+  }
+
+  /** From here on a reply that was heard may be heard again. */
+  forgetRepeated(): void {
+    this.#forgetsRepeated = true;
+  }
+
   /** Opens the stream of a session, where there is one. */
   async listen(more: Readonly<Record<string, string>> = {}): Promise<Sending> {
     const sending = this.wire.listen({
@@ -175,6 +189,12 @@ export class Conversant implements AsyncDisposable {
     });
     await sending.response;
     return sending;
+  }
+
+  /** Ends the session, over HTTP. */
+  async endSession(): Promise<void> {
+    const response = await this.wire.drop({ ...this.#session }).response;
+    if (response?.status !== 204) throw new Error(`DELETE got ${response?.status}`);
   }
 
   /** The params of the notifications of one method. */
@@ -249,8 +269,10 @@ export class Conversant implements AsyncDisposable {
 
   #settle(message: JsonObject, origin: Origin): void {
     const waiting = this.#waiting.get(message["id"]);
+    if (waiting === undefined && this.#settled.has(message["id"]) && this.#forgetsRepeated) return;
     if (waiting === undefined) throw new Error(`nobody asked for ${JSON.stringify(message)}`);
     this.#waiting.delete(message["id"]);
+    this.#settled.add(message["id"]);
     assertReply(this.revision, waiting.request, message);
     waiting.resolve({ message, origin });
   }
@@ -263,17 +285,18 @@ export class Conversant implements AsyncDisposable {
     }
     const { id, method, params } = message;
     const result = this.#answer({
+      id,
       key: undefined,
       method: String(method),
       params: isObject(params) ? params : {},
     });
     if (result === undefined) return;
-    const reply = { jsonrpc: "2.0", id, result };
+    const reply = { jsonrpc: "2.0", id, ...("error" in result ? result : { result }) };
     assertReply(this.revision, { id, method: String(method), params }, reply);
     this.#send(reply);
   }
 
-  #answer(question: Question): JsonObject | undefined {
+  #answer(question: Question): ReturnType<Answering> {
     this.questions.push(question);
     return this.#options.answer?.(question);
   }
@@ -302,7 +325,11 @@ export class Conversant implements AsyncDisposable {
     if (told === undefined) return undefined;
     const answers = told.questions.flatMap(({ key, message, schema }) => {
       const params = { message, requestedSchema: schema };
-      const found = this.#answer({ key, method: "elicitation/create", params });
+      const found: JsonObject | undefined = this.#answer({
+        key,
+        method: "elicitation/create",
+        params,
+      });
       if (found === undefined) return [];
       // A model writes what its user said, or that the user said no.
       return [[key, found["action"] === "accept" ? found["content"] : found["action"]]];

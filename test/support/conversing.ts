@@ -38,8 +38,14 @@ export const page = "https://example.com/sign-in";
 export class Effects {
   counted = 0;
   runs = 0;
-  /** Aborted signals, by their reason. */
+  ended = 0;
+  /** Why calls were cancelled. */
   readonly cancelled: unknown[] = [];
+  /** Lets the tools go on that wait for it. */
+  proceed = (): void => {};
+  readonly release: Promise<void> = new Promise((resolve) => {
+    this.proceed = resolve;
+  });
 }
 
 export interface Conversing {
@@ -55,6 +61,7 @@ export function createConversing(options: Partial<ServerOptions> = {}): Conversi
   declareMemory(server, effects);
   declareTelling(server);
   declareCancelling(server, effects);
+  declareLeaving(server, effects);
   declareElsewhere(server);
   server.resource("note://1", { name: "one" }, () => "noted");
   return { server, effects };
@@ -74,6 +81,9 @@ function declareForms(server: Server): void {
       one: { message: "One?", schema: nameForm },
       two: { message: "Two?", schema: nameForm },
     }),
+  );
+  tool(server, "ask_briefly", (ex) =>
+    ex.ask("who", { message: "who?", schema: nameForm, timeoutMs: 30 }),
   );
   server.tool("ask_or_default", {}, async (_, ex) =>
     JSON.stringify(
@@ -151,7 +161,8 @@ function declareTelling(server: Server): void {
     return '"touched"';
   });
   server.tool("grow", {}, () => {
-    server.tool("grown", {}, () => '"new"');
+    for (const name of ["grown", "taller"]) server.tool(name, {}, () => '"new"');
+    server.prompt("grown", {}, () => "new");
     return '"grown"';
   });
 }
@@ -164,6 +175,27 @@ function declareCancelling(server: Server, effects: Effects): void {
     });
     effects.cancelled.push(ex.signal.reason);
     return '"too late"';
+  });
+  server.tool("ask_and_wait", {}, async (_, ex) => {
+    try {
+      return JSON.stringify(await ex.ask("who", { message: "who?", schema: nameForm }));
+    } finally {
+      effects.ended++;
+    }
+  });
+}
+
+function declareLeaving(server: Server, effects: Effects): void {
+  server.tool("slow", {}, async (_, ex) => {
+    await ex.progress(1, 2);
+    await effects.release;
+    await ex.progress(2, 2);
+    return '"done"';
+  });
+  server.tool("detach", {}, async (_, ex) => {
+    ex.detach(20);
+    await effects.release;
+    return '"done"';
   });
 }
 

@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { Server as HttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { PassThrough, Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 
 export const root: string = fileURLToPath(new URL("../..", import.meta.url));
@@ -23,9 +24,14 @@ export function findExamples(folder: string): Example[] {
     blocksOf(readFileSync(join(root, page), "utf8")).map(({ line, code }) => ({
       where: `${page}:${line}`,
       code,
-      file: join(folder, `${page.replaceAll(/\W/g, "-")}-${line}.ts`),
+      file: join(folder, nameOf(code) ?? `${page.replaceAll(/\W/g, "-")}-${line}.ts`),
     })),
   );
+}
+
+/** A block that says by which name it is imported can be imported by the others. */
+export function nameOf(code: string): string | undefined {
+  return /^\/\/ (\w+\.ts)\n/.exec(code)?.[1];
 }
 
 /** The blocks of one page, each with the line of its first line of code. */
@@ -53,11 +59,25 @@ export function blocksOf(markdown: string): { readonly line: number; readonly co
   return blocks;
 }
 
+/**
+ * Stands in for test runners: a test within a test is refused by them. `taken` are those of the
+ * example that was imported last.
+ */
+const runner = `export { expect } from "vitest";
+export const taken: (() => unknown)[] = [];
+export function test(_name: string, run: () => unknown): void {
+  taken.push(run);
+}
+`;
+
 /** Writes each example as a module, beside a project that compiles them as tests are. */
 export function writeExamples(folder: string, examples: readonly Example[]): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  for (const { file, code } of examples) writeFileSync(file, code);
+  writeFileSync(join(folder, "runner.ts"), runner);
+  for (const { file, code } of examples) {
+    writeFileSync(file, code.replace(/ from "(?:vitest|node:test)";/g, ' from "./runner.ts";'));
+  }
   const project = { extends: join(root, "tsconfig.test.json"), include: ["*.ts"] };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(project));
 }
@@ -79,18 +99,25 @@ export interface Ran {
   readonly exported: Readonly<Record<string, unknown>>;
   /** The ports it listens on. */
   readonly ports: readonly number[];
-  /** How often it asserted something. */
+  /** How often it asserted something, its tests included. */
   readonly assertions: number;
+  /** What it wrote to standard output, where it was given an input. */
+  readonly spoken: string;
 }
 
 /**
- * Runs an example, then `check` on what it left, then closes what it opened. Wherever it asks
- * to listen it gets a free port of the loopback address instead; an assertion that fails throws.
+ * Runs an example and its tests, then `check` on what it left, then closes what it opened.
+ * Wherever it asks to listen it gets a free port of the loopback address instead; an assertion
+ * that fails throws.
+ *
+ * @param input - what it finds on standard input, where it reads that
  */
 export async function runExample(
   { file }: Example,
   check: (ran: Ran) => Promise<void>,
+  input?: string,
 ): Promise<void> {
+  const speech = input === undefined ? undefined : replaceStreams(input);
   const servers: HttpServer[] = [];
   const original = Object.getOwnPropertyDescriptor(HttpServer.prototype, "listen");
   const { assert } = console;
@@ -107,15 +134,45 @@ export async function runExample(
   };
   try {
     const exported = await import(/* @vite-ignore */ file);
+    assertions += await runTests(join(file, "../runner.ts"));
+    const spoken = speech?.restore() ?? "";
     await Promise.all(servers.map(untilListening));
     const ports = servers.map((server) => (server.address() as AddressInfo).port);
-    await check({ exported, ports, assertions });
+    await check({ exported, ports, assertions, spoken });
   } finally {
+    speech?.restore();
     console.assert = assert;
     if (original === undefined) Reflect.deleteProperty(HttpServer.prototype, "listen");
     else Object.defineProperty(HttpServer.prototype, "listen", original);
     await Promise.all(servers.map(close));
   }
+}
+
+/** @returns how many there were. */
+async function runTests(runnerFile: string): Promise<number> {
+  const { taken } = await import(/* @vite-ignore */ runnerFile);
+  const tests: (() => unknown)[] = taken.splice(0);
+  for (const run of tests) await run();
+  return tests.length;
+}
+
+/** Puts an input that ends where standard input is, and hears what is written. */
+function replaceStreams(input: string): { readonly restore: () => string } {
+  const output = new PassThrough();
+  const replaced = { stdin: Readable.from([Buffer.from(input)]), stdout: output };
+  const originals = Object.getOwnPropertyDescriptors(process);
+  for (const [name, value] of Object.entries(replaced)) {
+    Object.defineProperty(process, name, { value, configurable: true });
+  }
+  let spoken: string | undefined;
+  const restore = (): string => {
+    if (spoken !== undefined) return spoken;
+    Object.defineProperty(process, "stdin", originals.stdin);
+    Object.defineProperty(process, "stdout", originals.stdout);
+    spoken = String(output.read() ?? "");
+    return spoken;
+  };
+  return { restore };
 }
 
 const listenAnywhere = HttpServer.prototype.listen;

@@ -42,6 +42,8 @@ export interface Wire {
   send(message: unknown, headers: Readonly<Record<string, string>>, query?: string): Sending;
   /** A GET, over HTTP. */
   listen(headers: Readonly<Record<string, string>>): Sending;
+  /** A DELETE, over HTTP. */
+  drop(headers: Readonly<Record<string, string>>): Sending;
   /** Ends the server's side, as its operator does. */
   shut(): void;
   close(): Promise<void>;
@@ -112,6 +114,7 @@ function overHttp(
     send: (message, headers, query = "") =>
       start({ method: "POST", headers, body: JSON.stringify(message) }, query, "post"),
     listen: (headers) => start({ method: "GET", headers }, "", "get"),
+    drop: (headers) => start({ method: "DELETE", headers }, "", "get"),
     shut: ending.shut,
     close: async () => {
       for (const each of open) each.disconnect();
@@ -137,7 +140,9 @@ async function readResponse(
   const isStream = headers.get("content-type") === "text/event-stream";
   if (!isStream || body === null) {
     const text = await response.text();
-    if (text !== "") hear(parse(text), { via: "body", status, headers, event: undefined });
+    // What refuses a GET or a DELETE answers no message; its status tells.
+    if (text !== "" && stream === "post")
+      hear(parse(text), { via: "body", status, headers, event: undefined });
     return;
   }
   for await (const event of readEvents(body)) {
@@ -174,6 +179,7 @@ function channel(
       return sent;
     },
     listen: () => sent,
+    drop: () => sent,
     shut: () => void end(),
     close: end,
   };
