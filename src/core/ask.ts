@@ -158,16 +158,24 @@ export async function roots(
   return (await inquiry.ask("roots", { kind: "roots" }, fallback, wait)) as readonly Root[];
 }
 
-/** Waits for all, so that all that have no answer are asked in one round. */
+/**
+ * Waits for all, so that all that have no answer are asked in one round; but not for a call
+ * that can never be finished, because one of them cannot be asked or came to nothing.
+ */
 export async function together<T extends Readonly<Record<string, Promise<unknown>>>>(
   asked: T,
 ): Promise<{ [K in keyof T]: Awaited<T[K]> }> {
-  const settled = await Promise.allSettled(Object.values(asked));
-  const reasons = settled.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
-  // Nobody is to answer the others when one of them cannot be asked at all.
-  const worst: unknown = reasons.find((reason) => !(reason instanceof Pause)) ?? reasons[0];
-  if (reasons.length > 0) throw worst;
-  const keys = Object.keys(asked);
-  const values = settled.map((each, at) => [keys[at], "value" in each ? each.value : undefined]);
-  return Object.fromEntries(values) as { [K in keyof T]: Awaited<T[K]> };
+  const all = Object.values(asked);
+  const failed = new Promise<never>((_, reject) => {
+    for (const each of all) {
+      each.catch((cause: unknown) => {
+        if (!(cause instanceof Pause)) reject(cause);
+      });
+    }
+  });
+  await Promise.race([Promise.allSettled(all), failed]);
+  // From here on each has its answer, or the first that has none stops the handler.
+  const values = await Promise.all(all);
+  const entries = Object.keys(asked).map((key, at) => [key, values[at]] as const);
+  return Object.fromEntries(entries) as { [K in keyof T]: Awaited<T[K]> };
 }

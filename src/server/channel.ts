@@ -184,7 +184,9 @@ export class Channel {
     this.#sessionId = id;
     if (this.#closing.over) return;
     const { changes } = this.#answerer.service;
-    this.#stopTelling ??= changes.listen((change) => void this.#tell(change));
+    this.#stopTelling ??= changes.listen((change) => {
+      this.#tell(change).catch((cause: unknown) => this.#broken(cause));
+    });
   }
 
   async #tell(change: Parameters<Adapter["notify"]>[0] & Parameters<typeof matches>[1]) {
