@@ -31,14 +31,20 @@ function read(stream: EventStream) {
   };
 }
 
+/** Longer than any of these tests. */
+const keepAliveMs = 60_000;
+
 function open(hub: EventHub, primed = true) {
   const faults: unknown[] = [];
-  const outlet = new PostOutlet({
-    hub,
-    session: "s",
-    primed,
-    onFault: (cause) => faults.push(cause),
-  });
+  const outlet = new PostOutlet(
+    {
+      hub,
+      session: "s",
+      primed,
+      onFault: (cause) => faults.push(cause),
+    },
+    keepAliveMs,
+  );
   return { outlet, faults };
 }
 
@@ -131,7 +137,7 @@ describe.each(hubs)("A call's stream through a hub %s", (_, create) => {
 describe("A call's stream", () => {
   it("that cannot be primed is not let go of: its reader could not come back", () => {
     expect(open(new MemoryHub(), false).outlet.detach).toBeUndefined();
-    expect(new PostOutlet(undefined).detach).toBeUndefined();
+    expect(new PostOutlet(undefined, keepAliveMs).detach).toBeUndefined();
   });
 
   it("leaves no follower behind, however it ends", async () => {
@@ -152,7 +158,7 @@ describe("A call's stream", () => {
   });
 
   it("tells those who wait for its loss when nobody can come back, and not before", () => {
-    const outlet = new PostOutlet(undefined);
+    const outlet = new PostOutlet(undefined, keepAliveMs);
     let lost = 0;
     outlet.send(message(0));
     outlet.onLost?.(() => lost++);

@@ -45,6 +45,7 @@ async function open(hub: EventHub, store: SessionStore = new MemorySessions()) {
       adapter,
       lastEventId,
       closing,
+      keepAliveMs: 60_000,
       onFault: (cause) => faults.push(cause),
     });
   return { server, closing, faults, stream, feed };
