@@ -42,10 +42,10 @@ export class PostOutlet implements Outlet {
   #stream: EventStream | undefined;
   #topic: Topic | undefined;
   #onOpen: ((stream: EventStream) => void) | undefined;
-  readonly #keepAliveMs: number;
+  readonly #keepAliveMs: number | undefined;
   #closed = false;
 
-  constructor(resumption: Resumption | undefined, keepAliveMs: number) {
+  constructor(resumption: Resumption | undefined, keepAliveMs?: number) {
     this.#resumption = resumption;
     this.#keepAliveMs = keepAliveMs;
     // A reader that was told no event id yet has nothing to come back with.

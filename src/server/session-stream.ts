@@ -26,7 +26,8 @@ export interface SessionStreamOptions {
   readonly adapter: Adapter;
   readonly lastEventId: string | undefined;
   readonly closing: Ending;
-  readonly keepAliveMs: number;
+  /** @default 20000 */
+  readonly keepAliveMs?: number | undefined;
   /** Hears what the hub or the store failed at; the stream has been ended then. */
   readonly onFault: (cause: unknown) => void;
 }
