@@ -119,16 +119,22 @@ function isAskingTool(operation: Operation, binding: Binding): boolean {
 
 function toCall(operation: Operation, params: JsonObject, asks: boolean): Call {
   const meta = isObject(params["_meta"]) ? params["_meta"] : undefined;
-  const base = {
+  const split =
+    asks && operation.kind === "call-tool" ? splitArguments(operation.arguments) : undefined;
+  // One literal: spreading objects here would cost more than the rest of decoding.
+  return {
+    operation: split === undefined ? operation : withArguments(operation, split.rest),
     client: undefined,
     capabilities: undefined,
     meta,
+    carried: split?.carried,
     progressToken: readProgressToken(meta),
     logLevel: undefined,
   };
-  if (!asks || operation.kind !== "call-tool") return { ...base, operation, carried: undefined };
-  const { rest, carried } = splitArguments(operation.arguments);
-  return { ...base, operation: { ...operation, arguments: rest }, carried };
+}
+
+function withArguments(operation: Operation, args: JsonObject): Operation {
+  return operation.kind === "call-tool" ? { ...operation, arguments: args } : operation;
 }
 
 /**
