@@ -42,7 +42,7 @@ describe("the fixture over stdio", () => {
       expect(result).toMatchObject({ content: [{ text: '{"sum":3}' }] });
     }
     end.end();
-    expect(await took(program.ended)).toBeLessThan(1_500);
+    expect(await took(program.ended)).toBeLessThan(1_900);
     expect(await program.ended).toEqual({ code: 0, signal: null });
     expect(program.stderr).toBe("");
     expect(end.problems).toEqual([]);

@@ -43,14 +43,14 @@ describe.each(revisions)("over stdio in %s", (revision) => {
     const ids = Array.from({ length: 50 }, (_, index) =>
       end.start(revision, "tools/call", {
         name: "echo",
-        arguments: { text: `${index}`, delayMs: (50 - index) * 2 },
+        arguments: { text: `${index}`, delayMs: index === 0 ? 500 : 0 },
       }),
     );
     const replies = await Promise.all(ids.map((id) => end.reply(id)));
     expect(replies.map(({ result }) => result)).toMatchObject(
       ids.map((_, index) => ({ content: [{ text: `{"text":"${index}"}` }] })),
     );
-    expect(ids.slice(0, 10)).toContain(end.received.at(-1)?.["id"]);
+    expect(end.received.at(-1)?.["id"]).toBe(ids[0]);
     expect(end.problems).toEqual([]);
   });
 });
