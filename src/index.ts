@@ -87,15 +87,19 @@ export { parseUriTemplate, type TemplateValue, type UriTemplate } from "./core/u
 export type {
   Adapter,
   Binding,
-  ClientRequest,
   Decoded,
   Described,
   Encoder,
   Served,
   WireError,
-  WrittenRequest,
 } from "./revisions/adapter.ts";
 export { AdapterSet } from "./revisions/adapter-set.ts";
+export type {
+  ClientHalf,
+  ClientRequest,
+  ReadResult,
+  WrittenRequest,
+} from "./revisions/client-half.ts";
 export {
   adapter2024_11_05,
   adapter2025_03_26,

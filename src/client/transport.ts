@@ -1,6 +1,7 @@
 /** The way to one server, as the client sees it: whatever carries the messages. */
 import type { RequestId, RpcNotification, RpcReply, RpcRequest } from "../jsonrpc/message.ts";
-import type { Adapter, WrittenRequest } from "../revisions/adapter.ts";
+import type { Adapter } from "../revisions/adapter.ts";
+import type { WrittenRequest } from "../revisions/client-half.ts";
 import type { JsonObject } from "../util/json.ts";
 
 /** What came back for a request. */

@@ -33,6 +33,7 @@ export const adapter2024_11_05: Adapter = handshakeAdapter({
   unreadableId: "null",
   asks: { form: "arguments", url: "never", sample: "push", roots: "push" },
   questions: { forms: "plain", urls: "without-id" },
+  declares: "none",
   resumption: "none",
   shape: shape2024_11_05,
 });

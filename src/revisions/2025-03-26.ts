@@ -20,6 +20,7 @@ export const adapter2025_03_26: Adapter = handshakeAdapter({
   unreadableId: "null",
   asks: { form: "arguments", url: "never", sample: "push", roots: "push" },
   questions: { forms: "plain", urls: "without-id" },
+  declares: "none",
   resumption: "plain",
   shape: shape2025_03_26,
 });

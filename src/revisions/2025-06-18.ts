@@ -46,6 +46,7 @@ export const adapter2025_06_18: Adapter = handshakeAdapter({
   unreadableId: "null",
   asks: { form: "push", url: "never", sample: "push", roots: "push" },
   questions: { forms: "plain", urls: "without-id" },
+  declares: "plain",
   resumption: "plain",
   shape: shape2025_06_18,
 });

@@ -25,6 +25,7 @@ export const adapter2025_11_25: Adapter = handshakeAdapter({
   unreadableId: "absent",
   asks: { form: "push", url: "push", sample: "push", roots: "push" },
   questions: { forms: "full", urls: "with-id" },
+  declares: "by-mode",
   resumption: "primed",
   shape: shape2025_11_25,
 });

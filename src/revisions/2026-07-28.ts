@@ -22,15 +22,15 @@ import type { Question } from "../core/question.ts";
 import { describe, type RequestId, type RpcRequest } from "../jsonrpc/message.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
 import { shape2025_11_25 } from "./2025-11-25.ts";
-import type {
-  Adapter,
-  Binding,
-  ClientRequest,
-  Decoded,
-  Described,
-  Encoder,
-  WrittenRequest,
-} from "./adapter.ts";
+import type { Adapter, Binding, Decoded, Described, Encoder } from "./adapter.ts";
+import {
+  type ClientHalf,
+  type ClientRequest,
+  declareAnswers,
+  readTypedResult,
+  type WrittenRequest,
+  writtenMeta,
+} from "./client-half.ts";
 import {
   completionMembers,
   contentsMembers,
@@ -86,26 +86,6 @@ const methods: ReadonlyMap<string, ReadParams> = new Map<string, ReadParams>([
   ["completion/complete", readComplete],
   ["subscriptions/listen", readListen],
 ]);
-
-export const adapter2026_07_28: Adapter = Object.freeze<Adapter>({
-  revision,
-  claims: [revision],
-  era: "modern",
-  arrays: "refused",
-  unreadableId: "absent",
-  view: { offers: (since: string | undefined) => since === undefined || since <= revision },
-  decode,
-  asks: { form: "restart", url: "restart", sample: "restart", roots: "restart" },
-  listening: "listen",
-  resumption: "none",
-  question: (question: Question) => toWireQuestion(question, questionStyle, shape),
-  answer: (_question: Question, raw: unknown) => raw,
-  notify,
-  acknowledge,
-  encoder,
-  error: (refused: Failure) => toWireError(refused, modernFailures),
-  write,
-});
 
 /** The rules of the binding, in the order in which the first that fails answers. */
 function decode(request: RpcRequest, binding: Binding): Decoded | Failure {
@@ -303,23 +283,54 @@ function discoveryMembers({ supported, registry, instructions }: Described): str
   }).slice(1, -1);
 }
 
+const client: ClientHalf = {
+  headers: { [versionHeader]: revision },
+  logging: "per-request",
+  speaks: (method) => methods.has(method),
+  declare: (answers) => declareAnswers(answers, { forms: "by-mode", roots: "plain" }),
+  write,
+  carry: (params, { answers, state }) => ({
+    ...params,
+    inputResponses: answers,
+    ...(state === undefined ? {} : { requestState: state }),
+  }),
+  readResult: readTypedResult,
+};
+
 function write(request: ClientRequest): WrittenRequest {
-  const { id, method, client, capabilities } = request;
-  const given = request.params["_meta"];
+  const { id, method, client: sender, capabilities, logLevel } = request;
   const params = {
     ...request.params,
     _meta: {
-      ...(isObject(given) ? given : {}),
+      ...writtenMeta(request),
+      ...(logLevel === undefined ? {} : { [logLevelKey]: logLevel }),
       [versionKey]: revision,
-      [clientInfoKey]: toImplementation(client, shape),
+      [clientInfoKey]: toImplementation(sender, shape),
       [capabilitiesKey]: capabilities,
     },
   };
   return {
     message: { jsonrpc: "2.0", id, method, params },
-    headers: {
-      [versionHeader]: revision,
-      ...writeMirrors(method, params, request.paramHeaders),
-    },
+    headers: { [versionHeader]: revision, ...writeMirrors(method, params, request.paramHeaders) },
   };
 }
+
+export const adapter2026_07_28: Adapter = Object.freeze<Adapter>({
+  revision,
+  claims: [revision],
+  era: "modern",
+  arrays: "refused",
+  unreadableId: "absent",
+  view: { offers: (since: string | undefined) => since === undefined || since <= revision },
+  decode,
+  asks: { form: "restart", url: "restart", sample: "restart", roots: "restart" },
+  listening: "listen",
+  resumption: "none",
+  question: (question: Question) => toWireQuestion(question, questionStyle, shape),
+  answer: (_question: Question, raw: unknown) => raw,
+  notify,
+  acknowledge,
+  encoder,
+  error: (refused: Failure) => toWireError(refused, modernFailures),
+  client,
+});

@@ -1,6 +1,6 @@
 /** What it is to speak one revision: both directions, the server's half and the client's. */
 import type { Call, ListenFilter } from "../core/call.ts";
-import type { CacheHints, ClientCapabilities, Implementation } from "../core/model.ts";
+import type { CacheHints, Implementation } from "../core/model.ts";
 import type { Notice } from "../core/notice.ts";
 import type { Failure, Value } from "../core/outcome.ts";
 import type { ParamHeader } from "../core/param-header.ts";
@@ -8,6 +8,7 @@ import type { Mechanic, Question, QuestionKind } from "../core/question.ts";
 import type { Registry, View } from "../core/registry.ts";
 import type { RequestId, RpcRequest } from "../jsonrpc/message.ts";
 import type { JsonObject } from "../util/json.ts";
+import type { ClientHalf } from "./client-half.ts";
 import type { HeaderLookup, Statement } from "./preamble.ts";
 import type { WireQuestion } from "./questions.ts";
 
@@ -74,23 +75,6 @@ export interface WireError {
   readonly data: JsonObject | undefined;
 }
 
-/** A request as a client of this revision sends it. */
-export interface ClientRequest {
-  readonly id: RequestId;
-  readonly method: string;
-  readonly params: JsonObject;
-  readonly client: Implementation;
-  readonly capabilities: ClientCapabilities;
-  /** The mirrored arguments of the tool that is called. */
-  readonly paramHeaders: readonly ParamHeader[];
-}
-
-export interface WrittenRequest {
-  readonly message: JsonObject;
-  /** The headers that HTTP adds for this revision, names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 export interface Adapter {
   /** The date that this adapter speaks. */
   readonly revision: string;
@@ -119,6 +103,5 @@ export interface Adapter {
   readonly acknowledge: ((filter: ListenFilter, subscription: RequestId) => JsonObject) | undefined;
   encoder(described: Described): Encoder;
   error(failure: Failure): WireError;
-  /** The client's half. */
-  write(request: ClientRequest): WrittenRequest;
+  readonly client: ClientHalf;
 }

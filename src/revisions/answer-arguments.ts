@@ -54,3 +54,10 @@ function toResult(answer: unknown): unknown {
   if (answer === true || answer === "accept") return { action: "accept", content: {} };
   return { action: "accept", content: answer };
 }
+
+/** The params of a call that is made again with answers. */
+export function withAnswers(params: JsonObject, { answers, state }: CarriedInput): JsonObject {
+  const args = isObject(params["arguments"]) ? params["arguments"] : {};
+  const carried = state === undefined ? {} : { [stateArgument]: state };
+  return { ...params, arguments: { ...args, [answersArgument]: answers, ...carried } };
+}

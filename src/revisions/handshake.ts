@@ -3,17 +3,18 @@ import type { Call, Operation } from "../core/call.ts";
 import { type Failure, failure, type Value } from "../core/outcome.ts";
 import { describe, type RpcRequest } from "../jsonrpc/message.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
-import type {
-  Adapter,
-  Binding,
-  ClientRequest,
-  Decoded,
-  Described,
-  Encoder,
-  WrittenRequest,
-} from "./adapter.ts";
-import { splitArguments } from "./answer-arguments.ts";
-import { toAnswerRequest } from "./answer-request.ts";
+import type { Adapter, Binding, Decoded, Described, Encoder } from "./adapter.ts";
+import { splitArguments, withAnswers } from "./answer-arguments.ts";
+import { readAnswerRequest, toAnswerRequest } from "./answer-request.ts";
+import {
+  type ClientHalf,
+  type ClientRequest,
+  type Declaring,
+  declareAnswers,
+  toComplete,
+  type WrittenRequest,
+  writtenMeta,
+} from "./client-half.ts";
 import {
   completionMembers,
   contentsMembers,
@@ -24,6 +25,7 @@ import {
   toolMembers,
 } from "./encode.ts";
 import { handshakeFailures, toWireError } from "./failures.ts";
+import { writeMirrors } from "./mirror.ts";
 import { toNotification } from "./notices.ts";
 import {
   type ReadParams,
@@ -51,6 +53,8 @@ export interface HandshakeRevision {
   readonly unreadableId: "null" | "absent";
   readonly asks: Adapter["asks"];
   readonly questions: QuestionStyle;
+  /** How a client declares that its user can be asked. */
+  readonly declares: Declaring["forms"];
   readonly resumption: Adapter["resumption"];
   readonly shape: Shape;
 }
@@ -90,7 +94,7 @@ export function handshakeAdapter(own: HandshakeRevision): Adapter {
     acknowledge: undefined,
     encoder: (described) => encoder(described, own),
     error: (refused) => toWireError(refused, handshakeFailures),
-    write: (request) => write(request, own),
+    client: clientHalf(own),
   });
 }
 
@@ -238,20 +242,43 @@ function toDiscovery(described: Described, shape: Shape): JsonObject {
   };
 }
 
-function write(request: ClientRequest, own: HandshakeRevision): WrittenRequest {
-  const { id, method, client, capabilities } = request;
+function clientHalf(own: HandshakeRevision): ClientHalf {
+  const headers = own.versionHeader === "sent" ? { [versionHeader]: own.revision } : {};
+  return {
+    headers,
+    logging: "per-session",
+    speaks: (method) => method !== "server/discover" && methods.has(method),
+    declare: (answers) => declareAnswers(answers, { forms: own.declares, roots: "with-changes" }),
+    write: (request) => write(request, headers, own),
+    carry: (params, input) => (own.asks.form === "arguments" ? withAnswers(params, input) : params),
+    readResult: own.asks.form === "arguments" ? readAnswerRequest : toComplete,
+  };
+}
+
+function write(
+  request: ClientRequest,
+  headers: Readonly<Record<string, string>>,
+  own: HandshakeRevision,
+): WrittenRequest {
+  const { id, method, client, capabilities, mirrors, paramHeaders } = request;
+  if (method === "initialize") {
+    const params = {
+      protocolVersion: own.revision,
+      capabilities,
+      clientInfo: toImplementation(client, own.shape),
+      ...request.params,
+    };
+    // Which revision it will be is not known yet, so no header says so.
+    return { message: { jsonrpc: "2.0", id, method, params }, headers: {} };
+  }
+  const meta = writtenMeta(request);
   const params =
-    method === "initialize"
-      ? {
-          protocolVersion: own.revision,
-          capabilities,
-          clientInfo: toImplementation(client, own.shape),
-          ...request.params,
-        }
-      : request.params;
-  const stated = own.versionHeader === "sent" && method !== "initialize";
+    Object.keys(meta).length === 0 ? request.params : { ...request.params, _meta: meta };
   return {
     message: { jsonrpc: "2.0", id, method, params },
-    headers: stated ? { [versionHeader]: own.revision } : {},
+    headers:
+      mirrors === "always"
+        ? { ...headers, ...writeMirrors(method, params, paramHeaders) }
+        : headers,
   };
 }

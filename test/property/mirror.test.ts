@@ -105,7 +105,7 @@ describe.each(revisions)("the client's half of %s", (revision) => {
     fc.assert(
       fc.property(fc.constantFrom(...methods), anyText, anyId, (method, name, id) => {
         const params = { name, uri: name, _meta: { "example.com/a": 1 } };
-        const written = adapter.write({
+        const written = adapter.client.write({
           id,
           method,
           params,
@@ -134,7 +134,7 @@ describe.each(revisions)("the client's half of %s", (revision) => {
         await fc.assert(
           fc.asyncProperty(anyName, anyArguments, async (name, args) => {
             const declared = server.tool(name, { input: inputSchema }, () => "called");
-            const { message, headers } = adapter.write({
+            const { message, headers } = adapter.client.write({
               id: 1,
               method: "tools/call",
               params: { name, arguments: args },
@@ -166,7 +166,7 @@ describe.each(revisions)("the client's half of %s", (revision) => {
 describe.each(allRevisions.handshakes as readonly Revision[])("a client of %s", (revision) => {
   it("opens with its own handshake", () => {
     const adapter = allRevisions.find(revision);
-    const written = adapter?.write({
+    const written = adapter?.client.write({
       id: 1,
       method: "initialize",
       params: {},
