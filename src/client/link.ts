@@ -1,0 +1,192 @@
+/** A transport, the revision that is spoken over it, and the calls that are under way on it. */
+import type { LogLevel } from "../core/call.ts";
+import type { ClientCapabilities, Implementation } from "../core/model.ts";
+import type { ParamHeader } from "../core/param-header.ts";
+import { describe, type RequestId } from "../jsonrpc/message.ts";
+import type { Adapter } from "../revisions/adapter.ts";
+import { isObject, type JsonObject } from "../util/json.ts";
+import { ClientError } from "./errors.ts";
+import type { Received, Transport } from "./transport.ts";
+import { Watch, type WatchOptions } from "./watch.ts";
+
+/** Progress of a call, as its server reports it. */
+export interface Progress {
+  readonly progress: number;
+  readonly total: number | undefined;
+  readonly message: string | undefined;
+}
+
+/** Who speaks, and how. */
+export interface Speaker {
+  readonly info: Implementation;
+  /** What is declared in a revision. */
+  capabilities(adapter: Adapter): ClientCapabilities;
+  readonly logLevel: LogLevel | undefined;
+  readonly mirrors: "as-specified" | "always";
+}
+
+export interface ExchangeOptions extends WatchOptions {
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  readonly paramHeaders?: readonly ParamHeader[] | undefined;
+  /** Called with the id before the request is sent. */
+  readonly onSend?: ((id: RequestId) => void) | undefined;
+}
+
+interface Running {
+  readonly watch: Watch;
+  readonly onProgress: ((progress: Progress) => void) | undefined;
+  /** The last progress that was told: it only ever grows. */
+  told: number;
+}
+
+/** How long a farewell that nobody waits for may take. */
+const partingMs = 5_000;
+
+export class Link {
+  readonly transport: Transport;
+  /** What is spoken; it changes when a handshake settles on another revision. */
+  adapter: Adapter;
+  readonly #speaker: Speaker;
+  readonly #running: Map<RequestId, Running> = new Map();
+  #lastId = 0;
+  /** Why there is nothing to be had any more. */
+  #gone: ClientError | undefined;
+
+  constructor(transport: Transport, adapter: Adapter, speaker: Speaker) {
+    this.transport = transport;
+    this.adapter = adapter;
+    this.#speaker = speaker;
+  }
+
+  get gone(): ClientError | undefined {
+    return this.#gone;
+  }
+
+  /** How many calls are under way. */
+  get size(): number {
+    return this.#running.size;
+  }
+
+  /** Sends one request. @returns its result, as it came. @throws ClientError */
+  async exchange(
+    method: string,
+    params: JsonObject,
+    options: ExchangeOptions,
+  ): Promise<JsonObject> {
+    if (this.#gone !== undefined) throw this.#gone;
+    const id = ++this.#lastId;
+    const watch = new Watch(options);
+    this.#running.set(id, {
+      watch,
+      onProgress: options.onProgress,
+      told: Number.NEGATIVE_INFINITY,
+    });
+    try {
+      watch.signal.throwIfAborted();
+      options.onSend?.(id);
+      const written = this.adapter.client.write({
+        id,
+        method,
+        params,
+        client: this.#speaker.info,
+        capabilities: this.#speaker.capabilities(this.adapter),
+        paramHeaders: options.paramHeaders ?? [],
+        mirrors: this.#speaker.mirrors,
+        progressToken: options.onProgress === undefined ? undefined : id,
+        logLevel: this.#speaker.logLevel,
+      });
+      const travel = { signal: watch.signal, resumption: this.adapter.resumption };
+      return readResult(await this.transport.request(written, travel));
+    } catch (cause) {
+      if (watch.signal.aborted) {
+        this.#cancel(id, method, watch.signal.reason);
+        throw watch.signal.reason;
+      }
+      throw cause;
+    } finally {
+      watch.stop();
+      this.#running.delete(id);
+    }
+  }
+
+  /** Sends a notification. */
+  notify(
+    method: string,
+    params?: JsonObject,
+    signal: AbortSignal = AbortSignal.timeout(partingMs),
+  ): Promise<void> {
+    const message = { jsonrpc: "2.0", method, ...(params === undefined ? {} : { params }) };
+    return this.transport.send(message, this.adapter.client.headers, signal);
+  }
+
+  /** Answers a request of the server's. */
+  answer(
+    id: RequestId,
+    outcome: { readonly result: JsonObject } | { readonly error: JsonObject },
+  ): Promise<void> {
+    const message = { jsonrpc: "2.0", id, ...outcome };
+    const signal: AbortSignal = AbortSignal.timeout(partingMs);
+    return this.transport.send(message, this.adapter.client.headers, signal);
+  }
+
+  progress(params: JsonObject): void {
+    const { progressToken, progress, total, message } = params;
+    const running = this.#running.get(progressToken as RequestId);
+    if (running?.onProgress === undefined || typeof progress !== "number") return;
+    if (progress <= running.told) return;
+    running.told = progress;
+    running.watch.restart();
+    running.onProgress({
+      progress,
+      total: typeof total === "number" ? total : undefined,
+      message: typeof message === "string" ? message : undefined,
+    });
+  }
+
+  /** Stops the clock of the call that a question belongs to; of all, where that cannot be told. */
+  pause(during: RequestId | undefined): () => void {
+    const one = during === undefined ? undefined : this.#running.get(during);
+    const paused = one === undefined ? [...this.#running.values()] : [one];
+    for (const { watch } of paused) watch.pause();
+    return () => {
+      for (const { watch } of paused) watch.resume();
+    };
+  }
+
+  /** Nothing comes any more. */
+  end(why: ClientError): void {
+    this.#gone ??= why;
+  }
+
+  /** Tells the server that nobody waits any more, where that is not told by hanging up. */
+  #cancel(id: RequestId, method: string, why: unknown): void {
+    if (this.#gone !== undefined || method === "initialize") return;
+    // Whoever hangs up on a request of this revision has cancelled it with that.
+    if (this.transport.kind === "stream-per-request" && this.adapter.era === "modern") return;
+    const reason = why instanceof ClientError ? why.message : "cancelled";
+    // Nobody is left to be told that this failed as well.
+    this.notify("notifications/cancelled", { requestId: id, reason }).catch(() => undefined);
+  }
+}
+
+function readResult({ reply, status }: Received): JsonObject {
+  const { result, error } = reply;
+  if (error !== undefined) throw toError(error, status);
+  if (isObject(result)) return result;
+  throw new ClientError(
+    "invalid-answer",
+    `the result of a request must be an object, not ${describe(result)}`,
+    { status },
+  );
+}
+
+function toError(error: unknown, status: number | undefined): ClientError {
+  if (!isObject(error) || typeof error["code"] !== "number") {
+    return new ClientError("invalid-answer", "the server answered with an error that has no code", {
+      status,
+    });
+  }
+  const { code, message, data } = error;
+  const told = typeof message === "string" && message !== "" ? message.slice(0, 2_000) : "an error";
+  return new ClientError("refused", told, { code, data, status });
+}
