@@ -28,6 +28,7 @@ import {
   type ClientRequest,
   declareAnswers,
   readTypedResult,
+  serverInfoKey,
   type WrittenRequest,
   writtenMeta,
 } from "./client-half.ts";
@@ -63,7 +64,6 @@ const clientInfoKey = "io.modelcontextprotocol/clientInfo";
 const capabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
 const logLevelKey = "io.modelcontextprotocol/logLevel";
 const subscriptionKey = "io.modelcontextprotocol/subscriptionId";
-const serverInfoKey = "io.modelcontextprotocol/serverInfo";
 
 const shape: Shape = {
   ...shape2025_11_25,
@@ -237,15 +237,19 @@ function toMeta({ subscription }: EmptyValue): JsonObject | undefined {
 }
 
 /** The first message to a listener: which of the changes it asked for it will hear of. */
-function acknowledge({ lists, uris }: ListenFilter, subscription: RequestId): JsonObject {
-  const notifications: Record<string, unknown> = {};
-  for (const list of lists) notifications[`${list}ListChanged`] = true;
-  if (uris.length > 0) notifications["resourceSubscriptions"] = uris;
+function acknowledge(filter: ListenFilter, subscription: RequestId): JsonObject {
   return {
     jsonrpc: "2.0",
     method: "notifications/subscriptions/acknowledged",
-    params: { _meta: { [subscriptionKey]: subscription }, notifications },
+    params: { _meta: { [subscriptionKey]: subscription }, notifications: toWireFilter(filter) },
   };
+}
+
+function toWireFilter({ lists, uris }: ListenFilter): JsonObject {
+  const notifications: Record<string, unknown> = {};
+  for (const list of lists) notifications[`${list}ListChanged`] = true;
+  if (uris.length > 0) notifications["resourceSubscriptions"] = uris;
+  return notifications;
 }
 
 function inputMembers({ questions, state }: NeedsInput): string {
@@ -295,6 +299,7 @@ const client: ClientHalf = {
     ...(state === undefined ? {} : { requestState: state }),
   }),
   readResult: readTypedResult,
+  listen: (filter) => ({ notifications: toWireFilter(filter) }),
 };
 
 function write(request: ClientRequest): WrittenRequest {

@@ -252,6 +252,7 @@ function clientHalf(own: HandshakeRevision): ClientHalf {
     write: (request) => write(request, headers, own),
     carry: (params, input) => (own.asks.form === "arguments" ? withAnswers(params, input) : params),
     readResult: own.asks.form === "arguments" ? readAnswerRequest : toComplete,
+    listen: undefined,
   };
 }
 
