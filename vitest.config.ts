@@ -6,6 +6,7 @@ const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.m
 export default defineConfig({
   resolve: {
     alias: [
+      { find: /^anyrev\/client$/, replacement: source("node/client.ts") },
       { find: /^anyrev\/node$/, replacement: source("node/index.ts") },
       { find: /^anyrev\/testing$/, replacement: source("testing/index.ts") },
       { find: /^anyrev$/, replacement: source("index.ts") },

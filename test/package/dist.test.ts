@@ -147,6 +147,10 @@ describe("the built package", () => {
     }
   });
 
+  it("has a portable client that reaches no module of Node", () => {
+    expect(reach(join(root, "dist/client/index.js")).size).toBeGreaterThan(20);
+  });
+
   it("has contract suites that run under the test runner of Node", async () => {
     const source = `
       import { test } from "node:test";
@@ -172,13 +176,16 @@ describe("the built package", () => {
   it("has the files that its exports name", () => {
     const exported = isObject(packageFile) ? packageFile["exports"] : undefined;
     if (!isObject(exported)) throw new Error("package.json has no exports");
-    const named = Object.values(exported).flatMap((target) =>
-      isObject(target) ? Object.values(target) : [target],
-    );
+    const named = filesOf(exported);
     expect(named).toContain("./dist/index.d.ts");
     for (const file of named) expect(existsSync(join(root, String(file))), String(file)).toBe(true);
   });
 });
+
+/** Every file that `exports` names, under whichever conditions. */
+function filesOf(exported: unknown): unknown[] {
+  return isObject(exported) ? Object.values(exported).flatMap(filesOf) : [exported];
+}
 
 /** Every file that an import of \`start\` loads. */
 function reach(start: string): Set<string> {

@@ -1,8 +1,10 @@
 /** Every name that users may import. Changing this list is changing the public surface. */
 import * as portable from "anyrev";
+import * as client from "anyrev/client";
 import * as node from "anyrev/node";
 import * as testing from "anyrev/testing";
 import { expect, it } from "vitest";
+import * as portableClient from "../../src/client/index.ts";
 
 const names = [
   "AdapterSet",
@@ -50,6 +52,15 @@ it("anyrev/node exports the same and what Node has besides", () => {
   for (const [name, value] of Object.entries(portable)) {
     expect(Reflect.get(node, name), name).toBe(value);
   }
+});
+
+it("anyrev/client exports these names, and on Node how servers are reached there", () => {
+  const clientNames = ["ChannelTransport", "ClientError", "MemoryVerdicts", "connectTo"];
+  expect(Object.keys(portableClient)).toEqual(expect.arrayContaining(clientNames));
+  for (const [name, value] of Object.entries(portableClient)) {
+    if (name !== "connect") expect(Reflect.get(client, name), name).toBe(value);
+  }
+  expect(Object.keys(client)).toEqual(expect.arrayContaining(["connect", "spawnServer"]));
 });
 
 it("anyrev/testing exports the contract suites", () => {

@@ -1,0 +1,42 @@
+/** The client, for any runtime: servers over `fetch`, and over a duplex of your own. */
+export type {
+  AnswerHandlers,
+  AskAnswer,
+  AskContext,
+  AskRequest,
+  SampleAnswer,
+  SampleAsked,
+} from "./answering.ts";
+export { ChannelTransport, type ChannelTransportOptions } from "./channel-transport.ts";
+export type {
+  CallOptions,
+  Client,
+  ClientOptions,
+  CompletionTarget,
+} from "./client.ts";
+export { type ConnectOptions, connectTo, duplexTarget } from "./connect.ts";
+export { type Duplex, type DuplexReader, type MemoryEnd, memoryDuplex } from "./duplex.ts";
+export { ClientError, type ClientErrorKind, type ClientErrorOptions } from "./errors.ts";
+export type { ServerLog } from "./hearing.ts";
+export type { Progress } from "./link.ts";
+export type { Interests, Listening } from "./listening.ts";
+export type {
+  Completion,
+  ListedPrompt,
+  ListedResource,
+  ListedTemplate,
+  Listings,
+  PromptResult,
+  ReadContents,
+  ServerDescription,
+  Tool,
+  ToolResult,
+} from "./model.ts";
+export type { Target } from "./negotiate.ts";
+export type { FollowOptions, Incoming, Received, Transport, Travel } from "./transport.ts";
+export {
+  MemoryVerdicts,
+  type MemoryVerdictsOptions,
+  type Verdict,
+  type VerdictStore,
+} from "./verdicts.ts";
