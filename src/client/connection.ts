@@ -18,6 +18,7 @@ import {
 } from "./negotiate.ts";
 import type { Transport } from "./transport.ts";
 import type { VerdictStore } from "./verdicts.ts";
+import type { WatchOptions } from "./watch.ts";
 
 export interface ConnectionOptions {
   readonly info: Implementation;
@@ -100,9 +101,9 @@ export class Connection {
   }
 
   /** How long what the client does of itself may take. */
-  get patience(): { readonly timeoutMs: number; readonly maxTimeoutMs: number } {
+  get patience(): WatchOptions {
     const { timeoutMs } = this.#options;
-    return { timeoutMs, maxTimeoutMs: timeoutMs };
+    return { timeoutMs, maxTimeoutMs: timeoutMs, signal: this.#closing.signal };
   }
 
   /** The link as it is now, opened anew where it is gone. */
