@@ -3,7 +3,7 @@ import type { Awaitable } from "../util/awaitable.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
 import type { Call } from "./call.ts";
 import type { Service } from "./dispatch.ts";
-import { type Carried, type Inquiry, maxRounds, readCarried } from "./inquiry.ts";
+import { type Carried, type Inquiry, readCarried } from "./inquiry.ts";
 import { type Failure, failure, type NeedsInput } from "./outcome.ts";
 import type { StateScope } from "./request-state.ts";
 
@@ -66,12 +66,8 @@ export async function suspend(
   principal: string,
   { states, log }: Service,
 ): Promise<NeedsInput | Failure> {
-  const carry = inquiry.carry();
-  if (carry.round > maxRounds) {
-    return failure("internal", `this call has asked ${maxRounds} times and is still not done`);
-  }
   try {
-    const state = await states.seal({ ...carry }, scopeOf(call, principal));
+    const state = await states.seal({ ...inquiry.carry() }, scopeOf(call, principal));
     return { kind: "needs-input", questions: inquiry.open, state };
   } catch (cause) {
     log({ level: "error", message: "the state of a call cannot be carried", cause });
