@@ -5,6 +5,7 @@ import { Content } from "./content.ts";
 import type { Run } from "./dispatch.ts";
 import type { ToolEntry } from "./entries.ts";
 import { McpError, Rejection } from "./errors.ts";
+import { control } from "./exchange.ts";
 import { Pause } from "./inquiry.ts";
 import { failure, type Outcome, type ToolValue } from "./outcome.ts";
 import { listIssues, type Validation } from "./schema.ts";
@@ -121,7 +122,7 @@ function badOutput(tool: ToolEntry, checked: Validation, { service }: Run): Outc
 
 function thrown(tool: ToolEntry, cause: unknown, { service, ex }: Run): Outcome {
   // A stop at a question, and a question nobody can be asked, are not the tool's failures.
-  if (cause instanceof Pause || cause instanceof Rejection || ex.paused) throw cause;
+  if (cause instanceof Pause || cause instanceof Rejection || control.isPaused(ex)) throw cause;
   if (ex.cancelled) return failure("cancelled", "the caller cancelled this request");
   if (cause instanceof McpError) {
     if (cause.cause !== undefined) {
