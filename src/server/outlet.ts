@@ -7,7 +7,7 @@ import { encodeEvent } from "../sse/encode.ts";
 import type { Cursor, EventHub, HubEvent } from "../stores/event-hub.ts";
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import type { JsonObject } from "../util/json.ts";
-import { letGo } from "../util/timer.ts";
+import { aliveMark, sayAlive } from "./alive.ts";
 import { EventStream } from "./event-stream.ts";
 
 export interface Outlet {
@@ -31,15 +31,6 @@ export interface Resumption {
 
 /** The data of the event after which nothing comes. */
 const endMark = "";
-
-/** The data of an event that only says that the call is there, and has not been answered. */
-const aliveMark = "+";
-
-/**
- * How often a call that is silent says so. A hub forgets what nobody writes to, and who comes
- * back to a call that is still running must find it.
- */
-const aliveMs = 60_000;
 
 /** Begins the data of the event from which on only the connection it names is written to. */
 const takenMark = ">";
@@ -131,7 +122,7 @@ class Topic {
   readonly #id: string = crypto.randomUUID();
   readonly #name: string;
   readonly #following: AbortController = new AbortController();
-  readonly #alive: ReturnType<typeof setInterval>;
+  readonly #rest: () => void;
   #ready: Awaitable<unknown>;
   /** The hub has failed: the stream is written to without it. */
   #broken = false;
@@ -141,13 +132,13 @@ class Topic {
     this.#stream = stream;
     this.#name = topicOf(resumption.session, this.#id);
     stream.onClose(() => this.#following.abort());
-    this.#alive = setInterval(() => this.#then(() => this.#say(aliveMark)), aliveMs);
-    letGo(this.#alive);
+    // Whoever comes back to a call that is still running must find it.
+    this.#rest = sayAlive(() => this.#then(() => this.#say(aliveMark)));
     this.#then(() => this.#pour());
   }
 
   publish(data: string): void {
-    if (data === endMark) clearInterval(this.#alive);
+    if (data === endMark) this.#rest();
     const without = (): void => {
       if (data === endMark) this.#stream.end();
       else this.#stream.write(encodeEvent({ event: "message", data }));
@@ -183,7 +174,7 @@ class Topic {
 
   #fail(cause: unknown): void {
     this.#broken = true;
-    clearInterval(this.#alive);
+    this.#rest();
     this.#following.abort();
     this.#resumption.onFault(cause);
   }
