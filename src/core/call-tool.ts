@@ -7,7 +7,7 @@ import type { ToolEntry } from "./entries.ts";
 import { McpError, Rejection } from "./errors.ts";
 import { control } from "./exchange.ts";
 import { Pause } from "./inquiry.ts";
-import { failure, type Outcome, type ToolValue } from "./outcome.ts";
+import { errorText, failure, type Outcome, type ToolValue, words } from "./outcome.ts";
 import { listIssues, type Validation } from "./schema.ts";
 
 export function callTool(name: string, args: JsonObject, run: Run): Awaitable<Outcome> {
@@ -78,17 +78,6 @@ function plain(returned: unknown): Outcome {
   return structured(returned);
 }
 
-function words(blocks: ToolValue["blocks"]): ToolValue {
-  return {
-    kind: "tool",
-    blocks,
-    structured: undefined,
-    isObject: false,
-    isError: false,
-    meta: undefined,
-  };
-}
-
 function structured(value: unknown): ToolValue {
   return {
     kind: "tool",
@@ -133,10 +122,6 @@ function thrown(tool: ToolEntry, cause: unknown, { service, ex }: Run): Outcome 
   }
   service.log({ level: "error", message: `tool ${tool.name} threw`, cause });
   return errorText(`${tool.name} failed; the server's log says why`);
-}
-
-function errorText(text: string): ToolValue {
-  return { ...words([{ type: "text", text }]), isError: true };
 }
 
 /** Names from outside are repeated back short: an error is no place to carry a megabyte. */

@@ -36,8 +36,8 @@ export interface Run {
 export function dispatch(call: Call, run: Run): Awaitable<Outcome> {
   const resumed = resume(call, run.principal, run.service);
   return after(resumed, (found) => {
-    if (found?.kind === "failure") return found;
-    if (found !== undefined) control.resume(run.ex, found);
+    if (found?.kind === "resumed") control.resume(run.ex, found);
+    else if (found !== undefined) return found;
     return after(attempt(call, run), (outcome) => settle(call, outcome, run));
   });
 }
