@@ -4,7 +4,7 @@ import type { Call, Operation } from "./call.ts";
 import { callTool } from "./call-tool.ts";
 import { complete } from "./complete.ts";
 import { Rejection } from "./errors.ts";
-import type { Exchange } from "./exchange.ts";
+import { control, type Exchange } from "./exchange.ts";
 import { getPrompt } from "./get-prompt.ts";
 import { Pause } from "./inquiry.ts";
 import type { Log } from "./log.ts";
@@ -36,8 +36,8 @@ export interface Run {
 export function dispatch(call: Call, run: Run): Awaitable<Outcome> {
   const resumed = resume(call, run.principal, run.service);
   return after(resumed, (found) => {
-    if (found?.kind === "failure") return found;
-    if (found !== undefined) run.ex.resume(found);
+    if (found?.kind === "resumed") control.resume(run.ex, found);
+    else if (found !== undefined) return found;
     return after(attempt(call, run), (outcome) => settle(call, outcome, run));
   });
 }
@@ -53,8 +53,8 @@ function attempt(call: Call, run: Run): Awaitable<Outcome> {
 
 /** A handler that stopped at a question has no outcome of its own, whatever it made of the stop. */
 function settle(call: Call, outcome: Outcome, run: Run): Awaitable<Outcome> {
-  const { inquiry } = run.ex;
-  if (inquiry === undefined || !run.ex.paused) return end(outcome, run);
+  const inquiry = control.inquiry(run.ex);
+  if (inquiry === undefined || !control.isPaused(run.ex)) return end(outcome, run);
   // Except that nobody is to answer for a call that can never be finished.
   if (outcome.kind === "failure" && outcome.failure === "missing-capability") {
     return end(outcome, run);
@@ -66,7 +66,7 @@ function settle(call: Call, outcome: Outcome, run: Run): Awaitable<Outcome> {
 }
 
 function end(outcome: Outcome, { ex }: Run): Outcome {
-  ex.end();
+  control.end(ex);
   return outcome;
 }
 
@@ -136,7 +136,7 @@ function isOffered(asked: Operation, registry: Registry): boolean {
 function broken({ operation }: Call, cause: unknown, { service, ex }: Run): Outcome {
   if (cause instanceof Rejection) return cause.failure;
   // An error that a handler made of its stop tells nothing that went wrong.
-  if (cause instanceof Pause || ex.paused) return paused;
+  if (cause instanceof Pause || control.isPaused(ex)) return paused;
   service.log({
     level: "error",
     message: `${operation.kind} failed`,

@@ -58,7 +58,44 @@ export interface ExchangeContext {
   readonly detach: ((retryMs: number) => void) | undefined;
 }
 
+/**
+ * What whoever serves a call does with its exchange. It stands beside the class, so that a
+ * handler finds nothing in its hands that is not for it.
+ */
+export interface ExchangeControl {
+  /** Ends the call for its caller. */
+  cancel(ex: Exchange, reason: unknown): void;
+  /** Calls back once, at the cancel; one callback at most is kept. */
+  onCancel(ex: Exchange, callback: () => void): void;
+  /** Takes up what an earlier round of the call left. */
+  resume(ex: Exchange, resumed: Resumed): void;
+  /** What the call has asked, if it has. */
+  inquiry(ex: Exchange): Inquiry | undefined;
+  /** Whether the call stopped at a question, whatever its handler made of the stop. */
+  isPaused(ex: Exchange): boolean;
+  /** Nothing is told or asked after the outcome; questions that wait are taken back. */
+  end(ex: Exchange): void;
+}
+
+/** Set with the class below, which alone can reach into an exchange. */
+export let control: ExchangeControl;
+
 export class Exchange {
+  static {
+    control = {
+      cancel: (ex, reason) => ex.#cancel(reason),
+      onCancel: (ex, callback) => {
+        ex.#whenCancelled = callback;
+      },
+      resume: (ex, { carried, fresh }) => {
+        ex.#inquiry = new Inquiry(ex.#context.asking, carried, fresh);
+      },
+      inquiry: (ex) => ex.#inquiry,
+      isPaused: (ex) => ex.#inquiry !== undefined && ex.#inquiry.open.size > 0,
+      end: (ex) => ex.#end(),
+    };
+  }
+
   readonly #call: Call;
   readonly #context: ExchangeContext;
   #controller: AbortController | undefined;
@@ -123,21 +160,21 @@ export class Exchange {
   #watch(): void {
     if (this.#watches) return;
     this.#watches = true;
-    this.#context.onDisconnect?.(() => this.cancel("the caller disconnected"));
+    this.#context.onDisconnect?.(() => this.#cancel("the caller disconnected"));
   }
 
-  /** Ends the call for its caller. Handlers have no use for it: they just return. */
-  cancel(reason: unknown): void {
+  #cancel(reason: unknown): void {
     if (this.#cancelled !== undefined) return;
     this.#cancelled = { reason };
     this.#controller?.abort(reason);
-    this.end();
+    this.#end();
     this.#whenCancelled?.();
   }
 
-  /** Calls back once, at the cancel; one callback at most, kept by whoever serves the call. */
-  onCancel(callback: () => void): void {
-    this.#whenCancelled = callback;
+  #end(): void {
+    this.#over = true;
+    this.#telling?.end();
+    this.#inquiry?.end();
   }
 
   /**
@@ -246,28 +283,6 @@ export class Exchange {
    */
   detach(retryMs = 1_000): void {
     if (!this.#over) this.#context.detach?.(retryMs);
-  }
-
-  /** What this call has asked, if it has. */
-  get inquiry(): Inquiry | undefined {
-    return this.#inquiry;
-  }
-
-  /** Whether the call stopped at a question, whatever its handler made of the stop. */
-  get paused(): boolean {
-    return this.#inquiry !== undefined && this.#inquiry.open.size > 0;
-  }
-
-  /** Takes up what an earlier round of the call left. */
-  resume({ carried, fresh }: Resumed): void {
-    this.#inquiry = new Inquiry(this.#context.asking, carried, fresh);
-  }
-
-  /** Nothing is told or asked after the outcome; questions that wait are taken back. */
-  end(): void {
-    this.#over = true;
-    this.#telling?.end();
-    this.#inquiry?.end();
   }
 
   #conversation(): Inquiry {

@@ -52,6 +52,23 @@ export interface ToolValue {
   readonly meta: JsonObject | undefined;
 }
 
+/** What a tool says in blocks alone. */
+export function words(blocks: ToolValue["blocks"]): ToolValue {
+  return {
+    kind: "tool",
+    blocks,
+    structured: undefined,
+    isObject: false,
+    isError: false,
+    meta: undefined,
+  };
+}
+
+/** What went wrong, for the model to read and do better. */
+export function errorText(text: string): ToolValue {
+  return { ...words([{ type: "text", text }]), isError: true };
+}
+
 export interface ContentsValue {
   readonly kind: "contents";
   readonly contents: readonly ResourceContents[];

@@ -1,10 +1,10 @@
 /** From one round of a call to the next: opening what the caller carried, sealing what it will carry. */
 import type { Awaitable } from "../util/awaitable.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
-import type { Call } from "./call.ts";
+import type { Call, CarriedInput } from "./call.ts";
 import type { Service } from "./dispatch.ts";
-import { type Carried, type Inquiry, maxRounds, readCarried } from "./inquiry.ts";
-import { type Failure, failure, type NeedsInput } from "./outcome.ts";
+import { type Carried, type Inquiry, readCarried } from "./inquiry.ts";
+import { errorText, type Failure, failure, type NeedsInput, type ToolValue } from "./outcome.ts";
 import type { StateScope } from "./request-state.ts";
 
 /** What an earlier round left, with the answers that are new. */
@@ -19,23 +19,23 @@ export function resume(
   call: Call,
   principal: string,
   service: Service,
-): Awaitable<Resumed | Failure | undefined> {
+): Awaitable<Resumed | Failure | ToolValue | undefined> {
   const { carried } = call;
   if (carried === undefined) return undefined;
   // A caller may lose the state of a first round and still have its answers.
   if (carried.state === undefined) {
     return { kind: "resumed", carried: undefined, fresh: carried.answers };
   }
-  return openState(call, carried.state, carried.answers, principal, service);
+  return openState(call, carried.state, carried, principal, service);
 }
 
 async function openState(
   call: Call,
   text: string,
-  answers: JsonObject,
+  { answers, argument }: CarriedInput,
   principal: string,
   { states, log }: Service,
-): Promise<Resumed | Failure> {
+): Promise<Resumed | Failure | ToolValue> {
   let state: JsonObject | undefined;
   try {
     state = await states.open(text, scopeOf(call, principal));
@@ -44,12 +44,7 @@ async function openState(
     return failure("internal", "the call could not be taken up again; the server's log says why");
   }
   const carried = state === undefined ? undefined : readCarried(state);
-  if (carried === undefined) {
-    return failure(
-      "invalid-params",
-      "requestState was not given out for this call, was changed, was used or has expired; call again without it",
-    );
-  }
+  if (carried === undefined) return refuseState(argument);
   // Only what was asked is answered; whatever else came along is ignored.
   const fresh = carried.asked.filter((key) => Object.hasOwn(answers, key));
   return {
@@ -59,6 +54,12 @@ async function openState(
   };
 }
 
+/** A model that copied an argument wrong must read it to do better; a client's fault is a client's. */
+function refuseState(argument: string | undefined): Failure | ToolValue {
+  const why = `${argument ?? "requestState"} was not given out for this call, was changed, was used or has expired; call again without it`;
+  return argument === undefined ? failure("invalid-params", why) : errorText(why);
+}
+
 /** The outcome of a call that stopped at a question. */
 export async function suspend(
   call: Call,
@@ -66,12 +67,8 @@ export async function suspend(
   principal: string,
   { states, log }: Service,
 ): Promise<NeedsInput | Failure> {
-  const carry = inquiry.carry();
-  if (carry.round > maxRounds) {
-    return failure("internal", `this call has asked ${maxRounds} times and is still not done`);
-  }
   try {
-    const state = await states.seal({ ...carry }, scopeOf(call, principal));
+    const state = await states.seal({ ...inquiry.carry() }, scopeOf(call, principal));
     return { kind: "needs-input", questions: inquiry.open, state };
   } catch (cause) {
     log({ level: "error", message: "the state of a call cannot be carried", cause });

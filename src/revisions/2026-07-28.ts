@@ -144,7 +144,8 @@ function readCarriedInput(
       `params.inputResponses must be an object, not ${describe(inputResponses)}`,
     );
   }
-  return { kind: "carried", input: { answers: inputResponses ?? {}, state: requestState } };
+  const input = { answers: inputResponses ?? {}, state: requestState, argument: undefined };
+  return { kind: "carried", input };
 }
 
 function notify(notice: Notice, subscription?: RequestId): JsonObject {

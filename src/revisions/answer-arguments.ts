@@ -43,6 +43,7 @@ export function splitArguments(args: JsonObject): {
     carried: {
       answers: Object.fromEntries(given.map(([key, answer]) => [key, toResult(answer)])),
       state: typeof state === "string" ? state : undefined,
+      argument: stateArgument,
     },
   };
 }

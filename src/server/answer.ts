@@ -103,13 +103,22 @@ function answerRequest(request: RpcRequest, place: Place, by: Answerer): Awaitab
 function serveRequest(request: RpcRequest, place: Place, by: Answerer): Awaitable<Answer> {
   const decoded = place.adapter.decode(request, place.binding);
   if (decoded.kind === "failure") return refuse(decoded, request.id, place.adapter);
+  const { call } = decoded;
+  if (by.sessions === undefined && isKept(call)) {
+    const why = `${request.method} needs a session, and this endpoint keeps none`;
+    return refuse(failure("method-not-found", why), request.id, place.adapter);
+  }
   const settledOn = decoded.settled?.adapter;
   const at = settledOn === undefined ? place : { ...place, adapter: settledOn };
-  const { call } = decoded;
   const ex = new Exchange(call, exchangeContext(call, place, by));
   return after(perform(request.id, call, at, ex, by), (ended) =>
     ended === undefined ? accepted : finish(ended, decoded, request.id, at, by),
   );
+}
+
+/** Whether the call only leaves something in its session. */
+function isKept({ operation: { kind } }: Call): boolean {
+  return kind === "set-log-level" || kind === "subscribe" || kind === "unsubscribe";
 }
 
 function perform(

@@ -15,7 +15,7 @@ export class ChangeFeed {
   constructor(server: Server, hub: EventHub) {
     this.#hub = hub;
     this.#server = server;
-    this.#stop = server.changes.listen((change) => void this.#publish(change));
+    this.#stop = server.changes.listen((change) => void this.#publish(change), hub);
   }
 
   async #publish(change: Change): Promise<void> {

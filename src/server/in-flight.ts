@@ -1,6 +1,6 @@
 /** The calls that are running, so that their own caller can cancel them, through any worker. */
 
-import type { Exchange } from "../core/exchange.ts";
+import { control, type Exchange } from "../core/exchange.ts";
 import { failure, type Outcome } from "../core/outcome.ts";
 import { isRequestId, type RequestId } from "../jsonrpc/message.ts";
 import type { EventHub, HubEvent } from "../stores/event-hub.ts";
@@ -50,7 +50,7 @@ export class InFlight {
     outcome: Promise<Outcome | undefined>,
   ): Promise<Outcome | undefined> {
     const cancel = new Promise<Outcome>((resolve) =>
-      ex.onCancel(() => resolve(this.#closing.over ? closed : cancelled)),
+      control.onCancel(ex, () => resolve(this.#closing.over ? closed : cancelled)),
     );
     return this.track(caller, id, ex, Promise.race([outcome, cancel]));
   }
@@ -77,7 +77,7 @@ export class InFlight {
   /** For the end of a connection. */
   cancelAll(reason: string): void {
     for (const calls of [...this.#running.values()]) {
-      for (const ex of [...calls.values()]) ex.cancel(reason);
+      for (const ex of [...calls.values()]) control.cancel(ex, reason);
     }
   }
 
@@ -108,7 +108,7 @@ export class InFlight {
     const calls = this.#running.get(caller);
     if (calls === undefined) return false;
     const named = key === undefined ? [...calls.values()] : [calls.get(key)];
-    for (const ex of named) ex?.cancel(reason);
+    for (const ex of named) if (ex !== undefined) control.cancel(ex, reason);
     return named[0] !== undefined;
   }
 

@@ -4,9 +4,10 @@
  * so that another connection, on another worker, can take up the rest.
  */
 import { encodeEvent } from "../sse/encode.ts";
-import type { EventHub, HubEvent } from "../stores/event-hub.ts";
+import type { Cursor, EventHub, HubEvent } from "../stores/event-hub.ts";
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import type { JsonObject } from "../util/json.ts";
+import { aliveMark, sayAlive } from "./alive.ts";
 import { EventStream } from "./event-stream.ts";
 
 export interface Outlet {
@@ -121,6 +122,7 @@ class Topic {
   readonly #id: string = crypto.randomUUID();
   readonly #name: string;
   readonly #following: AbortController = new AbortController();
+  readonly #rest: () => void;
   #ready: Awaitable<unknown>;
   /** The hub has failed: the stream is written to without it. */
   #broken = false;
@@ -130,15 +132,22 @@ class Topic {
     this.#stream = stream;
     this.#name = topicOf(resumption.session, this.#id);
     stream.onClose(() => this.#following.abort());
+    // Whoever comes back to a call that is still running must find it.
+    this.#rest = sayAlive(() => this.#then(() => this.#say(aliveMark)));
     this.#then(() => this.#pour());
   }
 
   publish(data: string): void {
-    const publish = (): Awaitable<unknown> => this.#resumption.hub.publish(this.#name, data);
-    this.#then(publish, () => {
+    if (data === endMark) this.#rest();
+    const without = (): void => {
       if (data === endMark) this.#stream.end();
       else this.#stream.write(encodeEvent({ event: "message", data }));
-    });
+    };
+    this.#then(() => this.#say(data), without);
+  }
+
+  #say(data: string): Awaitable<Cursor> {
+    return this.#resumption.hub.publish(this.#name, data);
   }
 
   /** Ends the connection, once its reader was told where it can come back to. */
@@ -165,13 +174,16 @@ class Topic {
 
   #fail(cause: unknown): void {
     this.#broken = true;
+    this.#rest();
     this.#following.abort();
     this.#resumption.onFault(cause);
   }
 
   #pour(): Awaitable<unknown> {
     const { hub, primed } = this.#resumption;
-    return after(hub.position(this.#name), (start) => {
+    // Whoever is told an id must find the topic, also before anything else is in it.
+    const started = primed ? this.#say(aliveMark) : hub.position(this.#name);
+    return after(started, (start) => {
       if (primed) {
         this.#stream.write(encodeEvent({ id: `${this.#id}.${start}`, data: "", retryMs: 1_000 }));
       }
@@ -194,7 +206,8 @@ function topicOf(session: string, stream: string): string {
  * was written to before ends, on whatever worker, even if it only seems to be alive
  * (basic/transports, Multiple Connections, 2025-11-25).
  *
- * @returns false when the event is unknown or too old.
+ * @returns false when the event is unknown or too old, or there is no such stream: what can
+ * never say anything is not waited for.
  */
 export async function resumeStream(
   hub: EventHub,
@@ -207,7 +220,8 @@ export async function resumeStream(
   if (!/^[0-9a-f-]{36}$/.test(id)) return false;
   const topic = topicOf(session, id);
   const from = lastEventId.slice(dot + 1);
-  // Only asks: nothing is written to a topic that cannot be read.
+  // Only asks: nothing is written to a topic that is not there, or cannot be read.
+  if (!(await hub.exists(topic))) return false;
   if (!(await hub.follow(topic, from, () => undefined, AbortSignal.abort()))) return false;
   const taken = `${takenMark}${crypto.randomUUID()}`;
   await hub.publish(topic, taken);
@@ -230,6 +244,7 @@ function reader(
   // Those that took over earlier are among what is read again.
   let own = taken === undefined;
   return ({ cursor, data }) => {
+    if (data === aliveMark) return;
     if (data === endMark) stream.end();
     else if (data.startsWith(takenMark)) {
       if (own) stream.end();

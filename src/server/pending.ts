@@ -5,6 +5,7 @@ import type { RpcReply } from "../jsonrpc/message.ts";
 import type { EventHub, HubEvent } from "../stores/event-hub.ts";
 import { type Awaitable, after } from "../util/awaitable.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
+import { aliveMark, sayAlive } from "./alive.ts";
 import type { Outlet } from "./outlet.ts";
 
 const prefix = "ask-";
@@ -39,7 +40,7 @@ export class PendingQuestions {
       if (isAsked) outlet.send(cancelNotice(id, why));
     });
     try {
-      const hindered = await Promise.race([interrupted.promise, this.#follow(id, ended.signal)]);
+      const hindered = await Promise.race([interrupted.promise, this.#open(id, ended.signal)]);
       if (hindered !== undefined) throw hindered;
       outlet.send({ jsonrpc: "2.0", id, ...question });
       isAsked = true;
@@ -64,22 +65,42 @@ export class PendingQuestions {
       waiting({ result, error });
       return;
     }
-    if (this.#hub === undefined) return;
-    return after(this.#hub.publish(topicOf(id), JSON.stringify({ result, error })), () => {});
-  }
-
-  /** Hears of the answer also where it arrives at another worker. */
-  async #follow(id: string, signal: AbortSignal): Promise<undefined> {
     const hub = this.#hub;
     if (hub === undefined) return;
     const topic = topicOf(id);
-    const start = await hub.position(topic);
-    const onAnswer = ({ data }: HubEvent): void => this.#waiting.get(id)?.(JSON.parse(data));
+    // Anybody can make up ids: an answer is kept only where it is waited for.
+    return after(hub.exists(topic), (isAsked) => {
+      if (isAsked) return after(hub.publish(topic, JSON.stringify({ result, error })), () => {});
+    });
+  }
+
+  /** Begins a topic, and hears by it of the answer also where it arrives at another worker. */
+  async #open(id: string, signal: AbortSignal): Promise<undefined> {
+    const hub = this.#hub;
+    if (hub === undefined) return;
+    const topic = topicOf(id);
+    const start = await hub.publish(topic, aliveMark);
+    if (signal.aborted) return this.#forget(id);
+    const onAnswer = ({ data }: HubEvent): void => {
+      if (data !== aliveMark) this.#waiting.get(id)?.(JSON.parse(data));
+    };
+    signal.addEventListener("abort", this.#keep(topic), { once: true });
     if (await hub.follow(topic, start, onAnswer, signal)) return;
     throw new Error("the hub lost the topic of a question before it was asked");
   }
 
-  async #forget(id: string): Promise<void> {
+  /** Sees to it that a topic is found as long as its answer is waited for. */
+  #keep(topic: string): () => void {
+    return sayAlive(async () => {
+      try {
+        await this.#hub?.publish(topic, aliveMark);
+      } catch {
+        // Only an answer that arrives at another worker after minutes may be lost by it.
+      }
+    });
+  }
+
+  async #forget(id: string): Promise<undefined> {
     try {
       await this.#hub?.delete(topicOf(id));
     } catch {

@@ -52,6 +52,24 @@ describe.each(columns)("a handler for a caller of %s over %s", (revision, wire) 
     expect(peer.questions).toHaveLength(1);
   });
 
+  it("asks ten times at most, also while another question waits all the time", async () => {
+    const declared = declare(async (ex) => {
+      void ask(ex, "waits");
+      for (let index = 0; ; index++) await ask(ex, `more ${index}`);
+    });
+    await using peer = await Conversant.open(wire, revision, declared.server, {
+      answer: (question) =>
+        question.params["message"] === "waits?" ? undefined : answerAll()(question),
+    });
+    const { message } = await peer.finish("tools/call", { name: "run", arguments: {} });
+    expect(message["error"]).toEqual({
+      code: -32603,
+      message: "this call has asked 10 times and is still not done",
+    });
+    const asked = peer.questions.filter(({ params }) => params["message"] !== "waits?");
+    expect(asked).toHaveLength(10);
+  });
+
   it("may put an error of its own around a stop, and nobody takes that for a failure", async () => {
     const declared = declare(async (ex) => {
       try {

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { Conversant, type ConversantOptions } from "../support/conversant.ts";
 import { answerAll, columns, createConversing } from "../support/conversing.ts";
+import { isObject } from "../support/wire.ts";
 
 const progressMethod = "notifications/progress";
 const logMethod = "notifications/message";
@@ -138,14 +139,30 @@ describe.each(overHttp)("a reply of %s over %s", (revision, wire) => {
     expect(await peer.call("sample")).toMatchObject({ text: "A poem." });
   });
 
+  it("without sessions promises no log where nobody remembers which level was set", async () => {
+    await using peer = await open({ endpoint: { sessions: false } });
+    const { message } = await peer.askRaw("server/discover", {});
+    for (const said of [message["result"], ...(modern ? [] : [peer.opened])]) {
+      expect(isObject(said) && isObject(said["capabilities"])).toBe(true);
+      expect(JSON.stringify(said).includes('"logging"')).toBe(modern);
+    }
+    for (const [method, params] of [
+      ["logging/setLevel", { level: "debug" }],
+      ["resources/subscribe", { uri: "note://1" }],
+      ["resources/unsubscribe", { uri: "note://1" }],
+    ] as const) {
+      const { message: refused, origin } = await peer.askRaw(method, params);
+      expect(refused["error"], method).toMatchObject({ code: -32601 });
+      expect(origin.status).toBe(modern ? 404 : 200);
+    }
+  });
+
   it("without sessions reports progress, but asks only where the request says what can be asked", async () => {
     await using peer = await open({ endpoint: { sessions: false } });
     expect(peer.sessionId).toBeUndefined();
     await peer.call("progress", {}, { progressToken: "t" });
     expect(peer.told(progressMethod)).toHaveLength(2);
-    if (!modern) await peer.ask("logging/setLevel", { level: "debug" });
     await peer.call("log", {}, modern ? { [logLevelKey]: "info" } : undefined);
-    // Without a session nobody remembers which level was set.
     expect(peer.told(logMethod)).toHaveLength(modern ? 2 : 0);
     expect(await peer.call("ask_or_default")).toMatchObject({ assumed: !modern });
     const { message: sampled } = await peer.finish("tools/call", { name: "sample" });

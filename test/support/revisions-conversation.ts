@@ -72,6 +72,20 @@ const settingLevel: Look = ({ revision }) =>
     return bySession ? "`logging/setLevel`" : "`_meta` of each request";
   });
 
+const loggingWithoutSession: Look = ({ revision }) =>
+  converse(
+    revision,
+    async (peer) => {
+      const { message } = await peer.askRaw("server/discover", {});
+      const isAnnounced = JSON.stringify(message).includes('"logging"');
+      await peer.call("log", {}, { "io.modelcontextprotocol/logLevel": "debug" });
+      const isTold = peer.told("notifications/message").length > 0;
+      if (isTold !== isAnnounced) throw new Error("what is announced is not what is told");
+      return mark(isTold);
+    },
+    { endpoint: { sessions: false } },
+  );
+
 const progressMessage: Look = ({ revision }) =>
   converse(revision, async (peer) => {
     await peer.call("progress", {}, { progressToken: 1 });
@@ -189,6 +203,11 @@ export const conversation: Section = {
       otherwise: "Left out; the numbers remain.",
     },
     { subject: "The level of log entries is set by", look: settingLevel, otherwise: "" },
+    {
+      subject: "Log entries, without sessions",
+      look: loggingWithoutSession,
+      otherwise: "Not announced; `logging/setLevel` is refused like any unknown method.",
+    },
     { subject: "Changes are heard by", look: hearing, otherwise: "" },
     {
       subject: "A stream that was lost is resumed after its last event",

@@ -3,6 +3,7 @@ import {
   type Content,
   createServer,
   DeclarationError,
+  type Exchange,
   type FromJsonSchema,
   type JsonSchema,
   type Server,
@@ -15,6 +16,17 @@ import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 
 const newServer = (): Server => createServer({ name: "types", version: "1.0.0" });
+
+describe("what a handler holds", () => {
+  test("is for handlers, and nothing of it for whoever serves the call", () => {
+    expectTypeOf<keyof Exchange>().toEqualTypeOf<
+      | ("client" | "capabilities" | "meta" | "session" | "target" | "signal" | "cancelled")
+      | ("ask" | "askAll" | "sample" | "roots" | "once" | "state")
+      | ("progress" | "log" | "detach")
+      | ("text" | "image" | "audio" | "resource" | "link" | "mixed" | "failed")
+    >();
+  });
+});
 
 describe("the arguments of a tool", () => {
   test("are what a zod schema gives out", () => {

@@ -75,6 +75,25 @@ describe("Changes of a server", () => {
     expect([one, two]).toEqual([[], [tools]]);
   });
 
+  it("are told once to those who pass them on to the same, for as long as any of them does", () => {
+    const changes = new Changes();
+    const [shared, apart] = [{}, {}];
+    const heard: string[] = [];
+    const listen = (name: string, on: object) => changes.listen(() => heard.push(name), on);
+    const stops = [listen("first", shared), listen("second", shared), listen("alone", apart)];
+    for (const stop of stops) {
+      changes.add(tools);
+      vi.advanceTimersByTime(10);
+      stop();
+    }
+    expect(heard).toEqual(["first", "alone", "second", "alone", "alone"]);
+    expect(changes.listeners).toBe(0);
+    listen("again", shared);
+    changes.add(tools);
+    vi.advanceTimersByTime(10);
+    expect(heard.at(-1)).toBe("again");
+  });
+
   it("may end a listener's listening while they are told", () => {
     const changes = new Changes();
     const heard: Change[] = [];
@@ -115,6 +134,7 @@ describe("The feed of changes", () => {
     const hub: EventHub = {
       publish: (...args) => (isDown ? publish(...args) : whole.publish(...args)),
       position: (topic) => whole.position(topic),
+      exists: (topic) => whole.exists(topic),
       follow: (...args) => whole.follow(...args),
       delete: (topic) => whole.delete(topic),
     };

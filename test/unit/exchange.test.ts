@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Call } from "../../src/core/call.ts";
-import { Exchange, type ExchangeContext } from "../../src/core/exchange.ts";
+import { control, Exchange, type ExchangeContext } from "../../src/core/exchange.ts";
 import type { Asking } from "../../src/core/inquiry.ts";
 
 const call: Call = {
@@ -63,7 +63,7 @@ describe("the signal of an exchange", () => {
     const ex = exchange();
     const heard: unknown[] = [];
     ex.signal.addEventListener("abort", () => heard.push(ex.signal.reason));
-    ex.cancel("no longer needed");
+    control.cancel(ex, "no longer needed");
     expect(heard).toEqual(["no longer needed"]);
     expect(ex.cancelled).toBe(true);
   });
@@ -71,7 +71,7 @@ describe("the signal of an exchange", () => {
   it("is aborted already when the call was cancelled before anyone looked", () => {
     const line = connection();
     const ex = exchange({ onDisconnect: line.onDisconnect });
-    ex.cancel("early");
+    control.cancel(ex, "early");
     expect(ex.signal.aborted).toBe(true);
     expect(ex.signal.reason).toBe("early");
     expect(line.listeners).toBe(0);
@@ -99,9 +99,9 @@ describe("cancelling", () => {
   it("happens once: the first reason stays, and the callback is called once", () => {
     const ex = exchange();
     let calls = 0;
-    ex.onCancel(() => calls++);
-    ex.cancel("first");
-    ex.cancel("second");
+    control.onCancel(ex, () => calls++);
+    control.cancel(ex, "first");
+    control.cancel(ex, "second");
     expect(calls).toBe(1);
     expect(ex.signal.reason).toBe("first");
   });
@@ -109,13 +109,23 @@ describe("cancelling", () => {
   it("calls back at the cancel, not before", () => {
     const ex = exchange();
     let called = false;
-    ex.onCancel(() => {
+    control.onCancel(ex, () => {
       called = true;
     });
     expect(called).toBe(false);
-    ex.cancel(undefined);
+    control.cancel(ex, undefined);
     expect(called).toBe(true);
     expect(ex.cancelled).toBe(true);
+  });
+});
+
+describe("a handler", () => {
+  it("holds nothing of what whoever serves its call does with it", () => {
+    const names = Object.getOwnPropertyNames(Exchange.prototype);
+    expect(names).toEqual(expect.arrayContaining(["ask", "once", "progress", "signal"]));
+    for (const name of [...Object.keys(control), "paused"]) expect(names).not.toContain(name);
+    expect(Reflect.ownKeys(exchange())).toEqual([]);
+    expect(Object.keys(Exchange)).toEqual([]);
   });
 });
 
