@@ -1,8 +1,9 @@
 /** A connection that outlives its sessions, streams and processes. */
-import type { CarriedInput, LogLevel } from "../core/call.ts";
+import type { LogLevel } from "../core/call.ts";
 import type { CacheHints, Implementation } from "../core/model.ts";
 import type { Adapter } from "../revisions/adapter.ts";
 import type { AdapterSet } from "../revisions/adapter-set.ts";
+import type { AnsweredInput } from "../revisions/client-half.ts";
 import type { JsonObject } from "../util/json.ts";
 import { type AnswerHandlers, answerQuestion, kindsOf, Unanswered } from "./answering.ts";
 import { ClientError } from "./errors.ts";
@@ -121,7 +122,7 @@ export class Connection {
 
   /** Sends a request, answers what it asks, and sends it again where it has to be. */
   async request(method: string, params: JsonObject, asking: Asking): Promise<Completed> {
-    let carried: CarriedInput | undefined;
+    let carried: AnsweredInput | undefined;
     for (let round = 0; ; round++) {
       const link = await this.link(asking.signal);
       const sent = carried === undefined ? params : link.adapter.client.carry(params, carried);

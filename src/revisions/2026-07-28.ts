@@ -296,7 +296,7 @@ const client: ClientHalf = {
   write,
   carry: (params, { answers, state }) => ({
     ...params,
-    inputResponses: answers,
+    ...(Object.keys(answers).length === 0 ? {} : { inputResponses: answers }),
     ...(state === undefined ? {} : { requestState: state }),
   }),
   readResult: readTypedResult,

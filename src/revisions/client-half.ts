@@ -48,6 +48,9 @@ export type ReadResult =
     }
   | { readonly kind: "malformed"; readonly message: string };
 
+/** What a call brings when it is made again: no answers, where only its state was asked for. */
+export type AnsweredInput = Pick<CarriedInput, "answers" | "state">;
+
 /** The client's half of an adapter. */
 export interface ClientHalf {
   /** The headers of what is no request: notifications, answers, GET and DELETE. */
@@ -60,7 +63,7 @@ export interface ClientHalf {
   declare(answers: readonly QuestionKind[]): ClientCapabilities;
   write(request: ClientRequest): WrittenRequest;
   /** The params of a call that is made again with answers. */
-  carry(params: JsonObject, input: CarriedInput): JsonObject;
+  carry(params: JsonObject, input: AnsweredInput): JsonObject;
   readResult(result: JsonObject): ReadResult;
   /** The params of a request that listens for changes; undefined where no request does. */
   readonly listen: ((filter: ListenFilter) => JsonObject) | undefined;
