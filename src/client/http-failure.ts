@@ -2,8 +2,8 @@
 import type { RequestId, RpcMessage } from "../jsonrpc/message.ts";
 import { isObject } from "../util/json.ts";
 import { ClientError } from "./errors.ts";
+import { excerpt } from "./excerpt.ts";
 import type { HttpAnswer } from "./http-exchange.ts";
-import { glimpse } from "./read-messages.ts";
 
 /** An answer whose body was read. */
 export interface ReadAnswer {
@@ -40,7 +40,7 @@ export function toHttpError({ answer, text, messages }: ReadAnswer): ClientError
   return new ClientError(
     "http",
     moved
-      ? `HTTP ${status}: the server redirects to ${glimpse(location)}; connect to that URL`
+      ? `HTTP ${status}: the server redirects to ${excerpt(location)}; connect to that URL`
       : describeAnswer(status, typeof error?.["message"] === "string" ? error["message"] : text),
     {
       status,
@@ -85,7 +85,7 @@ function errorOf(messages: readonly RpcMessage[] | undefined) {
 }
 
 function describeAnswer(status: number, text: string): string {
-  return text.trim() === "" ? `HTTP ${status}` : `HTTP ${status}: ${glimpse(text.trim())}`;
+  return text.trim() === "" ? `HTTP ${status}` : `HTTP ${status}: ${excerpt(text.trim())}`;
 }
 
 const longestWaitMs = 86_400_000;

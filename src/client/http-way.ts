@@ -31,6 +31,8 @@ export interface HttpWayOptions {
    * the memory. @default 16777216
    */
   readonly maxMessageBytes?: number | undefined;
+  /** Levels of nesting in a message at most. @default 64 */
+  readonly maxDepth?: number | undefined;
   /**
    * How long an open stream may be silent before it counts as broken, in milliseconds. Any
    * byte is a sign of life, and servers of ours give one every 20 seconds; others give none,
@@ -52,6 +54,7 @@ export class HttpWay {
   readonly url: URL;
   readonly sender: HttpSender;
   readonly maxMessageBytes: number;
+  readonly maxDepth: number;
   readonly #idleTimeoutMs: number | undefined;
   readonly #own: HeaderRecord | (() => HeaderRecord | Promise<HeaderRecord>);
   readonly #ending: Ending;
@@ -61,6 +64,7 @@ export class HttpWay {
     this.url = toHttpUrl(url);
     this.sender = sender;
     this.maxMessageBytes = options.maxMessageBytes ?? 16_777_216;
+    this.maxDepth = options.maxDepth ?? 64;
     this.#idleTimeoutMs = options.idleTimeoutMs;
     const { headers = {} } = options;
     this.#own = typeof headers === "function" ? headers : lowerCase(headers);
@@ -96,7 +100,7 @@ export class HttpWay {
       if (isRefusal && cause.kind === "too-large") return "";
       throw cause;
     });
-    return { answer, text, messages: text === "" ? undefined : parseMessages(text) };
+    return { answer, text, messages: text === "" ? undefined : parseMessages(text, this.maxDepth) };
   }
 
   /**

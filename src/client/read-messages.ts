@@ -1,14 +1,21 @@
 /** JSON-RPC messages out of what a server sent, and which of them answers a request. */
-import { type RequestId, type RpcMessage, type RpcReply, readMessage } from "../jsonrpc/message.ts";
+import {
+  type MalformedMessage,
+  type RequestId,
+  type RpcMessage,
+  type RpcReply,
+  readMessage,
+} from "../jsonrpc/message.ts";
 import { findFault } from "../jsonrpc/scan.ts";
 import { ClientError } from "./errors.ts";
 import type { Incoming } from "./transport.ts";
 
-/** Levels of nesting; what is deeper overflows the stack of whoever walks through it. */
-const maxDepth = 512;
-
-/** The message, or the several of an array; undefined for what is no JSON. */
-export function parseMessages(text: string): readonly RpcMessage[] | undefined {
+/**
+ * The message, or the several of an array; undefined for what is no JSON.
+ *
+ * @param maxDepth - levels of nesting; what is deeper overflows the stack of whoever walks it
+ */
+export function parseMessages(text: string, maxDepth: number): readonly RpcMessage[] | undefined {
   const json = text.startsWith("\ufeff") ? text.slice(1) : text;
   let value: unknown;
   try {
@@ -17,8 +24,15 @@ export function parseMessages(text: string): readonly RpcMessage[] | undefined {
     // Not JSON; the caller says what that means where it came from.
     return undefined;
   }
-  if (findFault(json, maxDepth) !== undefined) return undefined;
-  return Array.isArray(value) ? value.map(readMessage) : [readMessage(value)];
+  const messages = Array.isArray(value) ? value.map(readMessage) : [readMessage(value)];
+  const fault = findFault(json, maxDepth);
+  return fault === undefined ? messages : messages.map((message) => spoil(message, fault.message));
+}
+
+/** Still says what it would have answered, so that nobody waits for that. */
+function spoil(message: RpcMessage, why: string): MalformedMessage {
+  const id = message.kind === "reply" || message.kind === "malformed" ? message.id : undefined;
+  return { kind: "malformed", id: id ?? undefined, message: why };
 }
 
 /**
@@ -42,8 +56,7 @@ export function sortMessages(
         break;
       case "reply":
         if (found === undefined && asked !== undefined && answers(message, asked)) found = message;
-        else
-          incoming.warn(`passed over a reply to nothing that was asked here: ${nameOf(message)}`);
+        else incoming.warn("passed over a reply to something that was not asked here");
         break;
       case "malformed":
         if (asked !== undefined && message.id === asked && found === undefined) {
@@ -59,15 +72,4 @@ export function sortMessages(
 /** An error whose id is null or left out is about the one request that was sent. */
 function answers({ id, error }: RpcReply, asked: RequestId): boolean {
   return id === asked || (id === null && error !== undefined);
-}
-
-function nameOf({ id }: RpcReply): string {
-  return glimpse(`id ${JSON.stringify(id)}`);
-}
-
-/** The start of a stranger's text, on one line. */
-export function glimpse(text: string, length: number = 200): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they would forge lines of a log
-  const line = text.slice(0, length).replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]+/g, " ");
-  return text.length > length ? `${line}…` : line;
 }

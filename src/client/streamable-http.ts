@@ -3,12 +3,13 @@
  * its own, answered by one JSON body or by a stream (basic/transports, 2025-03-26 and later).
  */
 import type { RequestId, RpcReply } from "../jsonrpc/message.ts";
-import type { WrittenRequest } from "../revisions/adapter.ts";
+import type { WrittenRequest } from "../revisions/client-half.ts";
 import { versionHeader } from "../revisions/preamble.ts";
 import { Ending } from "../util/ending.ts";
 import type { JsonObject } from "../util/json.ts";
 import { letGo } from "../util/timer.ts";
 import { ClientError } from "./errors.ts";
+import { excerpt } from "./excerpt.ts";
 import { followStream } from "./follow-stream.ts";
 import type { HttpAnswer, HttpSender } from "./http-exchange.ts";
 import {
@@ -27,7 +28,7 @@ import {
   type Position,
 } from "./http-way.ts";
 import { clientClosed } from "./patience.ts";
-import { glimpse, parseMessages, sortMessages } from "./read-messages.ts";
+import { parseMessages, sortMessages } from "./read-messages.ts";
 import { resumeReply } from "./resume-reply.ts";
 import type { FollowOptions, Incoming, Received, Transport, Travel } from "./transport.ts";
 
@@ -192,7 +193,7 @@ export class StreamableHttp implements Transport {
     if (read.messages === undefined && mediaType(answer) !== "application/json") {
       throw toHttpError(read);
     }
-    throw new ClientError("invalid-answer", `no reply to the request: ${glimpse(read.text)}`);
+    throw new ClientError("invalid-answer", `no reply to the request: ${excerpt(read.text)}`);
   }
 
   /** A handshake that succeeded says which session it opened, and nothing else may. */
@@ -235,9 +236,9 @@ export class StreamableHttp implements Transport {
   }
 
   #take(data: string, asked: RequestId | undefined): RpcReply | undefined {
-    const messages = parseMessages(data);
+    const messages = parseMessages(data, this.#way.maxDepth);
     if (messages !== undefined) return sortMessages(messages, asked, this.#incoming);
-    this.#incoming.warn(`passed over an event that is no message: ${glimpse(data)}`);
+    this.#incoming.warn(`passed over an event that is no message: ${excerpt(data)}`);
     return undefined;
   }
 
