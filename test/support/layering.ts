@@ -55,6 +55,7 @@ const onRuntime = ["node", "cli"];
 const packages: ReadonlyMap<string, { readonly isTypeOnly: boolean }> = new Map([
   ["@standard-schema/spec", { isTypeOnly: true }],
   ["@cfworker/json-schema", { isTypeOnly: false }],
+  ["eventsource-parser", { isTypeOnly: false }],
 ]);
 
 /** Every breach of the layering in `sources`, as one sentence each. */

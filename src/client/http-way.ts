@@ -1,0 +1,195 @@
+/** What both HTTP transports do alike: whose headers go out, and how a body is read. */
+import { isPromise } from "../util/awaitable.ts";
+import type { Ending } from "../util/ending.ts";
+import { ClientError } from "./errors.ts";
+import { EventSourceReader, type SourceEvent } from "./event-source.ts";
+import {
+  type Exchanged,
+  exchange,
+  type HttpAnswer,
+  type HttpOutgoing,
+  type HttpSender,
+  tooLarge,
+} from "./http-exchange.ts";
+import type { ReadAnswer } from "./http-failure.ts";
+import { waitFor } from "./patience.ts";
+import { parseMessages } from "./read-messages.ts";
+
+type HeaderRecord = Readonly<Record<string, string>>;
+
+/** Headers of the user's own, such as credentials; a function is asked before each request. */
+export type HeaderSource = HeaderRecord | (() => HeaderRecord | Promise<HeaderRecord>);
+
+export interface HttpWayOptions {
+  /**
+   * Sent with every request, to the server's origin only. Those of the protocol win over
+   * them.
+   */
+  readonly headers?: HeaderSource | undefined;
+  /**
+   * Bytes of one answer, and characters of one event of a stream; what is larger would fill
+   * the memory. @default 16777216
+   */
+  readonly maxMessageBytes?: number | undefined;
+  /** Levels of nesting in a message at most. @default 64 */
+  readonly maxDepth?: number | undefined;
+  /**
+   * How long an open stream may be silent before it counts as broken, in milliseconds. Any
+   * byte is a sign of life, and servers of ours give one every 20 seconds; others give none,
+   * so there is no default.
+   */
+  readonly idleTimeoutMs?: number | undefined;
+}
+
+export interface Going {
+  readonly method: HttpOutgoing["method"];
+  /** Those of the protocol, names in lower case. */
+  readonly headers: HeaderRecord;
+  readonly body?: string | undefined;
+  readonly signal: AbortSignal;
+  readonly repeatable: boolean;
+}
+
+export class HttpWay {
+  readonly url: URL;
+  readonly sender: HttpSender;
+  readonly maxMessageBytes: number;
+  readonly maxDepth: number;
+  readonly #idleTimeoutMs: number | undefined;
+  readonly #own: HeaderRecord | (() => HeaderRecord | Promise<HeaderRecord>);
+  readonly #ending: Ending;
+
+  /** @throws TypeError for a URL that is not http or https, or that carries credentials */
+  constructor(url: string | URL, sender: HttpSender, options: HttpWayOptions, ending: Ending) {
+    this.url = toHttpUrl(url);
+    this.sender = sender;
+    this.maxMessageBytes = options.maxMessageBytes ?? 16_777_216;
+    this.maxDepth = options.maxDepth ?? 64;
+    this.#idleTimeoutMs = options.idleTimeoutMs;
+    const { headers = {} } = options;
+    this.#own = typeof headers === "function" ? headers : lowerCase(headers);
+    this.#ending = ending;
+  }
+
+  async send(going: Going, url: URL = this.url): Promise<Exchanged> {
+    const own = typeof this.#own === "function" ? await this.#ask(this.#own, going) : this.#own;
+    const { method, body, signal, repeatable } = going;
+    const headers = { ...own, ...going.headers };
+    return exchange(this.sender, { method, url, headers, body, signal, repeatable });
+  }
+
+  async #ask(
+    headers: () => HeaderRecord | Promise<HeaderRecord>,
+    { signal }: Going,
+  ): Promise<HeaderRecord> {
+    try {
+      const made = headers();
+      return lowerCase(isPromise(made) ? await waitFor(made, signal, this.#ending) : made);
+    } catch (cause) {
+      if (signal.aborted || cause instanceof ClientError) throw cause;
+      throw new ClientError("unreachable", "the headers for a request could not be made", {
+        cause,
+      });
+    }
+  }
+
+  /** The body of an answer that is no stream; nothing of one that is too large to be an error. */
+  async read(answer: HttpAnswer): Promise<ReadAnswer> {
+    const text = await answer.text(this.maxMessageBytes).catch((cause: unknown) => {
+      const isRefusal = answer.status >= 400 && cause instanceof ClientError;
+      if (isRefusal && cause.kind === "too-large") return "";
+      throw cause;
+    });
+    return { answer, text, messages: text === "" ? undefined : parseMessages(text, this.maxDepth) };
+  }
+
+  /**
+   * The data of the events that carry messages, on one connection; `position` is kept up to
+   * date with it.
+   *
+   * @throws ClientError `too-large`; what the answer's chunks throw
+   */
+  async *messages(answer: HttpAnswer, position: Position): AsyncGenerator<string> {
+    for await (const { name, data } of this.events(answer, position)) {
+      // Events of other names are for readers who know them, such as a ping.
+      if (name === "message" && data !== "") yield data;
+    }
+  }
+
+  async *events(answer: HttpAnswer, position: Position): AsyncGenerator<SourceEvent> {
+    const reader = new EventSourceReader(this.maxMessageBytes);
+    const idle = this.#watch(answer);
+    try {
+      for await (const chunk of answer.chunks()) {
+        idle.alive();
+        const events = reader.feed(chunk);
+        const { lastEventId } = reader;
+        if (lastEventId !== undefined && lastEventId !== position.lastEventId) {
+          position.lastEventId = lastEventId;
+          position.news++;
+        }
+        position.retryMs = reader.retryMs ?? position.retryMs;
+        position.news += events.length;
+        yield* events;
+        if (reader.overflowed) throw tooLarge(this.maxMessageBytes);
+      }
+    } finally {
+      idle.stop();
+    }
+  }
+
+  #watch(answer: HttpAnswer): { alive(): void; stop(): void } {
+    const ms = this.#idleTimeoutMs;
+    if (ms === undefined) return { alive: () => undefined, stop: () => undefined };
+    let timer = setTimeout(() => answer.discard(), ms);
+    return {
+      alive: () => {
+        clearTimeout(timer);
+        timer = setTimeout(() => answer.discard(), ms);
+      },
+      stop: () => clearTimeout(timer),
+    };
+  }
+}
+
+/** Where a stream stands: what it takes to go on with it over another connection. */
+export interface Position {
+  lastEventId: string | undefined;
+  retryMs: number | undefined;
+  /** How many events brought something. */
+  news: number;
+}
+
+export function createPosition(): Position {
+  return { lastEventId: undefined, retryMs: undefined, news: 0 };
+}
+
+/** Longer ones are no place to go on from: they would make headers that no server takes. */
+const maxIdLength = 4_096;
+
+/**
+ * An event id as a header carries it: its UTF-8, byte for byte (HTML standard, 9.2.3). An
+ * empty one is no place to go on from, and one with control characters no header.
+ */
+export function toLastEventId({ lastEventId: id }: Position): string | undefined {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
+  if (!id || id.length > maxIdLength || /[\x00-\x1f\x7f]/.test(id)) return undefined;
+  return String.fromCharCode(...new TextEncoder().encode(id));
+}
+
+function toHttpUrl(given: string | URL): URL {
+  const url = new URL(given);
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    throw new TypeError(`a server's URL begins with http: or https:, not ${url.protocol}`);
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new TypeError("credentials belong into the headers option, not into the URL");
+  }
+  return url;
+}
+
+function lowerCase(headers: HeaderRecord): HeaderRecord {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+}

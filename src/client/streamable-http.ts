@@ -1,0 +1,384 @@
+/**
+ * Streamable HTTP, for the revisions with a handshake and without: each request is a POST of
+ * its own, answered by one JSON body or by a stream (basic/transports, 2025-03-26 and later).
+ */
+import type { RequestId, RpcReply } from "../jsonrpc/message.ts";
+import type { WrittenRequest } from "../revisions/client-half.ts";
+import { versionHeader } from "../revisions/preamble.ts";
+import { Ending } from "../util/ending.ts";
+import type { JsonObject } from "../util/json.ts";
+import { letGo } from "../util/timer.ts";
+import { ClientError } from "./errors.ts";
+import { excerpt } from "./excerpt.ts";
+import { followStream } from "./follow-stream.ts";
+import type { HttpAnswer, HttpSender } from "./http-exchange.ts";
+import {
+  findRefusal,
+  isEventStream,
+  isSessionLost,
+  mediaType,
+  sessionLost,
+  toHttpError,
+} from "./http-failure.ts";
+import {
+  createPosition,
+  type Going,
+  HttpWay,
+  type HttpWayOptions,
+  type Position,
+} from "./http-way.ts";
+import { clientClosed } from "./patience.ts";
+import { parseMessages, sortMessages } from "./read-messages.ts";
+import { resumeReply } from "./resume-reply.ts";
+import type { FollowOptions, Incoming, Received, Transport, Travel } from "./transport.ts";
+
+export interface StreamableHttpOptions extends HttpWayOptions {
+  /** How long closing waits for the server to end the session, in milliseconds. @default 1000 */
+  readonly closeTimeoutMs?: number | undefined;
+  /** How often in a row a broken stream may fail to be resumed. @default 5 */
+  readonly resumeAttempts?: number | undefined;
+  /**
+   * Milliseconds spent waiting to resume one call's stream while it brings nothing new; a
+   * server that asks for more with `retry` is not waited for. @default 300000
+   */
+  readonly resumeWithinMs?: number | undefined;
+}
+
+const sessionHeader = "mcp-session-id";
+const postHeaders = {
+  "content-type": "application/json",
+  accept: "application/json, text/event-stream",
+};
+
+/** Visible ASCII (basic/transports, Session Management, 2025-11-25). */
+const sessionSyntax = /^[\x21-\x7e]+$/;
+
+/** Methods without an effect that is worse for happening twice. `tools/call` is none. */
+const repeatable: ReadonlySet<unknown> = new Set([
+  "initialize",
+  "ping",
+  "server/discover",
+  "tools/list",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+  "resources/subscribe",
+  "resources/unsubscribe",
+  "prompts/list",
+  "prompts/get",
+  "completion/complete",
+  "logging/setLevel",
+  "subscriptions/listen",
+]);
+
+/** How long the rest of a stream is read once its reply is there, to keep the connection. */
+const parting = 500;
+
+/** One request, however many connections its reply takes. */
+interface Asking {
+  readonly id: RequestId;
+  readonly isHandshake: boolean;
+  readonly session: string | undefined;
+  readonly version: string | undefined;
+  readonly travel: Travel;
+  readonly position: Position;
+}
+
+/**
+ * `Incoming.closed` is never called: there is nothing that could be gone but single
+ * exchanges, and each of them says so itself.
+ */
+export class StreamableHttp implements Transport {
+  readonly kind = "stream-per-request";
+  readonly #options: StreamableHttpOptions;
+  readonly #ending: Ending = new Ending();
+  readonly #way: HttpWay;
+  #incoming: Incoming = silent;
+  #session: string | undefined;
+  /** The version header that went out last: ending the session takes it too. */
+  #version: string | undefined;
+  #closed: Promise<void> | undefined;
+
+  /** @param sender - is closed with the transport */
+  constructor(url: string | URL, sender: HttpSender, options: StreamableHttpOptions = {}) {
+    this.#options = options;
+    this.#way = new HttpWay(url, sender, options, this.#ending);
+  }
+
+  get session(): string | undefined {
+    return this.#session;
+  }
+
+  forgetSession(): void {
+    this.#session = undefined;
+  }
+
+  start(incoming: Incoming): Promise<void> {
+    this.#incoming = incoming;
+    return Promise.resolve();
+  }
+
+  async request({ message, headers }: WrittenRequest, travel: Travel): Promise<Received> {
+    const isHandshake = message["method"] === "initialize";
+    const asking: Asking = {
+      id: message["id"] as RequestId, // Whoever wrote the request gave it one.
+      isHandshake,
+      // A handshake opens a session, and does not continue one.
+      session: isHandshake ? undefined : this.#session,
+      version: headers[versionHeader],
+      travel,
+      position: createPosition(),
+    };
+    const answer = await this.#post(message, headers, asking.session, travel.signal);
+    if (isEventStream(answer) && answer.status < 300) return this.#stream(answer, asking);
+    return this.#body(answer, asking);
+  }
+
+  async send(
+    message: JsonObject,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const session = this.#session;
+    const answer = await this.#post(message, headers, session, signal);
+    if (answer.status >= 200 && answer.status < 300) {
+      answer.discard();
+      return;
+    }
+    const read = await this.#way.read(answer);
+    const refusal = findRefusal(read);
+    if (refusal !== undefined) throw refusal;
+    if (session !== undefined && isSessionLost(read)) throw sessionLost(answer.status);
+    throw toHttpError(read);
+  }
+
+  #post(
+    message: JsonObject,
+    headers: Readonly<Record<string, string>>,
+    session: string | undefined,
+    signal: AbortSignal,
+  ): Promise<HttpAnswer> {
+    const method = message["method"];
+    return this.#go({
+      method: "POST",
+      headers: withSession({ ...headers, ...postHeaders }, session),
+      body: JSON.stringify(message),
+      signal,
+      repeatable: !("id" in message) || method === undefined || repeatable.has(method),
+    });
+  }
+
+  async #go(going: Going): Promise<HttpAnswer> {
+    if (this.#closed !== undefined) throw clientClosed();
+    this.#version = going.headers[versionHeader] ?? this.#version;
+    const { answer } = await this.#way.send(going);
+    return answer;
+  }
+
+  async #body(answer: HttpAnswer, asking: Asking): Promise<Received> {
+    const { status } = answer;
+    const read = await this.#way.read(answer);
+    const refusal = findRefusal(read);
+    if (refusal !== undefined) throw refusal;
+    if (asking.session !== undefined && isSessionLost(read, asking.id)) throw sessionLost(status);
+    const reply =
+      read.messages === undefined
+        ? undefined
+        : sortMessages(read.messages, asking.id, this.#incoming);
+    if (reply !== undefined) {
+      this.#settle(reply, answer, asking);
+      return { reply, status };
+    }
+    if (status < 200 || status >= 300 || read.text === "") throw toHttpError(read);
+    if (read.messages === undefined && mediaType(answer) !== "application/json") {
+      throw toHttpError(read);
+    }
+    throw new ClientError("invalid-answer", `no reply to the request: ${excerpt(read.text)}`);
+  }
+
+  /** A handshake that succeeded says which session it opened, and nothing else may. */
+  #settle(reply: RpcReply, answer: HttpAnswer, { isHandshake }: Asking): void {
+    if (!isHandshake || reply.result === undefined) return;
+    const session = answer.header(sessionHeader);
+    if (session !== undefined && !sessionSyntax.test(session)) {
+      throw new ClientError("invalid-answer", "the session's id is not visible ASCII");
+    }
+    this.#session = session;
+  }
+
+  async #stream(answer: HttpAnswer, asking: Asking): Promise<Received> {
+    let reply = await this.#readReply(answer, asking);
+    if (reply !== undefined) this.#settle(reply, answer, asking);
+    else reply = await this.#resume(asking);
+    return { reply, status: undefined };
+  }
+
+  /**
+   * @returns undefined when the stream ended, or broke off, before the reply
+   * @throws what no other connection can mend
+   */
+  async #readReply(answer: HttpAnswer, asking: Asking): Promise<RpcReply | undefined> {
+    const events = this.#way.messages(answer, asking.position);
+    try {
+      for (;;) {
+        const next = await events.next();
+        if (next.done) return undefined;
+        const reply = this.#take(next.value, asking.id);
+        if (reply === undefined) continue;
+        void this.#part(answer, events, asking.id);
+        return reply;
+      }
+    } catch (cause) {
+      answer.discard();
+      if (cause instanceof ClientError && cause.kind === "interrupted") return undefined;
+      throw cause;
+    }
+  }
+
+  #take(data: string, asked: RequestId | undefined): RpcReply | undefined {
+    const messages = parseMessages(data, this.#way.maxDepth);
+    if (messages !== undefined) return sortMessages(messages, asked, this.#incoming);
+    this.#incoming.warn(`passed over an event that is no message: ${excerpt(data)}`);
+    return undefined;
+  }
+
+  /** Most servers end the stream with the reply; others get a moment to. */
+  async #part(answer: HttpAnswer, events: AsyncGenerator<string>, id: RequestId): Promise<void> {
+    const timer = setTimeout(() => answer.discard(), parting);
+    letGo(timer);
+    try {
+      for await (const data of events) this.#take(data, id);
+    } catch {
+      // The reply is there; what breaks afterwards breaks nothing.
+      answer.discard();
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #resume(asking: Asking): Promise<RpcReply> {
+    const { travel, position, session, version } = asking;
+    const { signal } = travel;
+    return resumeReply({
+      position,
+      signal,
+      ending: this.#ending,
+      resumption: travel.resumption,
+      attempts: this.#options.resumeAttempts ?? 5,
+      withinMs: this.#options.resumeWithinMs ?? 300_000,
+      open: (from) => this.#open(version, session, from, signal),
+      read: (answer) => this.#readReply(answer, asking),
+    });
+  }
+
+  /** A stream, or why there is none. @throws the signal's reason, `unauthorized`, `closed` */
+  async #open(
+    version: string | undefined,
+    session: string | undefined,
+    from: string | undefined,
+    signal: AbortSignal,
+  ): Promise<HttpAnswer | ClientError> {
+    const headers: Record<string, string> = { accept: "text/event-stream" };
+    if (version !== undefined) headers[versionHeader] = version;
+    if (from !== undefined) headers["last-event-id"] = from;
+    try {
+      const answer = await this.#go({
+        method: "GET",
+        headers: withSession(headers, session),
+        signal,
+        repeatable: true,
+      });
+      if (answer.status === 200 && isEventStream(answer)) return answer;
+      const read = await this.#way.read(answer);
+      const lost = session !== undefined && isSessionLost(read);
+      return lost ? sessionLost(answer.status) : (findRefusal(read) ?? toHttpError(read));
+    } catch (cause) {
+      if (cause instanceof ClientError && !isOver(cause, signal)) return cause;
+      throw cause;
+    }
+  }
+
+  async follow({ headers, signal, resumption, onOpen }: FollowOptions): Promise<void> {
+    const session = this.#session;
+    try {
+      const why = await followStream({
+        signal,
+        ending: this.#ending,
+        resumption,
+        attempts: this.#options.resumeAttempts ?? 5,
+        open: (from) => this.#open(headers[versionHeader], session, from, signal),
+        onOpen: onOpen ?? (() => undefined),
+        read: (answer, position) => this.#hear(answer, position),
+      });
+      if (why.status !== 405) this.#incoming.warn(`the server tells of no changes: ${why.message}`);
+    } catch (cause) {
+      // Whoever closes or aborts wants it to end.
+      if (!signal.aborted && this.#closed === undefined) throw cause;
+    }
+  }
+
+  async #hear(answer: HttpAnswer, position: Position): Promise<void> {
+    try {
+      for await (const data of this.#way.messages(answer, position)) this.#take(data, undefined);
+    } catch (cause) {
+      answer.discard();
+      if (!(cause instanceof ClientError)) throw cause;
+      if (cause.kind === "too-large") this.#incoming.warn(`a stream was left: ${cause.message}`);
+      else if (cause.kind !== "interrupted") throw cause;
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#end();
+    return this.#closed;
+  }
+
+  async #end(): Promise<void> {
+    const session = this.#session;
+    this.#session = undefined;
+    this.#ending.end();
+    this.#way.sender.hangUp(clientClosed());
+    if (session !== undefined) await this.#endSession(session);
+    this.#way.sender.close();
+  }
+
+  /** A courtesy: a server may not offer it (405), and forgets the session anyway at some time. */
+  async #endSession(session: string): Promise<void> {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), this.#options.closeTimeoutMs ?? 1_000);
+    const headers: Record<string, string> = {};
+    if (this.#version !== undefined) headers[versionHeader] = this.#version;
+    try {
+      const { answer } = await this.#way.send({
+        method: "DELETE",
+        headers: withSession(headers, session),
+        signal: late.signal,
+        repeatable: true,
+      });
+      answer.discard();
+    } catch {
+      // There is nobody left who could do something about it.
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+function withSession(
+  headers: Record<string, string>,
+  session: string | undefined,
+): Readonly<Record<string, string>> {
+  if (session !== undefined) headers[sessionHeader] = session;
+  return headers;
+}
+
+/** Nobody waits for it any more. */
+function isOver({ kind }: ClientError, signal: AbortSignal): boolean {
+  return signal.aborted || kind === "closed";
+}
+
+const silent: Incoming = {
+  receive: () => undefined,
+  warn: () => undefined,
+  closed: () => undefined,
+};
