@@ -49,6 +49,10 @@ export class Effects {
   ended = 0;
   /** Why calls were cancelled. */
   readonly cancelled: unknown[] = [];
+  /** Resolves when a call was cancelled. */
+  async isCancelled(): Promise<void> {
+    while (this.cancelled.length === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  }
   /** Lets the tools go on that wait for it. */
   proceed = (): void => {};
   readonly release: Promise<void> = new Promise((resolve) => {

@@ -116,6 +116,24 @@ const eventIds: Look = ({ revision }) =>
     return mark(peer.wire.events.some(({ id }) => id !== undefined));
   });
 
+const reconnecting: Look = async ({ revision }) => {
+  const wires: readonly WireKind[] = ["stdio", "memory", "sse"];
+  const found = wires
+    .filter((wire) => wire !== "sse" || revision !== "2026-07-28")
+    .map((wire) =>
+      converse(
+        revision,
+        async (peer) => {
+          await peer.call("progress", {}, { progressToken: 1 });
+          return peer.wire.events.some(({ id }) => id !== undefined);
+        },
+        {},
+        wire,
+      ),
+    );
+  return mark((await Promise.all(found)).some((resumes) => resumes));
+};
+
 const primed: Look = ({ revision }) =>
   converse(revision, async (peer) => {
     await peer.call("progress", {}, { progressToken: 1 });
@@ -213,6 +231,11 @@ export const conversation: Section = {
       subject: "A stream that was lost is resumed after its last event",
       look: eventIds,
       otherwise: "Events have no ids; what is told after the loss is lost.",
+    },
+    {
+      subject: "A lost connection of stdio, of HTTP+SSE or in memory is resumed",
+      look: reconnecting,
+      otherwise: "The connection is the session: whoever connects again begins anew.",
     },
     {
       subject: "A stream says at once how it is resumed",

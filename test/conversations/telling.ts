@@ -1,16 +1,17 @@
 /** Progress and log entries: only for who asked, and only what the revision can say. */
 import { setTimeout as delay } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { Conversant, type ConversantOptions } from "../support/conversant.ts";
 import { answerAll, columns, createConversing } from "../support/conversing.ts";
 import { isObject } from "../support/wire.ts";
+import { group } from "./group.ts";
 
 const progressMethod = "notifications/progress";
 const logMethod = "notifications/message";
 const logLevelKey = "io.modelcontextprotocol/logLevel";
 const overHttp = columns.filter(([, wire]) => wire === "socket" || wire === "fetch");
 
-describe.each(columns)("a call of %s over %s", (revision, wire) => {
+export const tellingCalls = group("a call that tells", columns, (revision, wire) => {
   const modern = revision === "2026-07-28";
   const open = () => Conversant.open(wire, revision, createConversing().server);
 
@@ -92,7 +93,7 @@ describe.each(columns)("a call of %s over %s", (revision, wire) => {
   });
 });
 
-describe.each(overHttp)("a reply of %s over %s", (revision, wire) => {
+export const replies = group("a reply", overHttp, (revision, wire) => {
   const modern = revision === "2026-07-28";
   const open = (options: ConversantOptions) =>
     Conversant.open(wire, revision, createConversing().server, {

@@ -1,10 +1,11 @@
 /** Changes are told to those who asked for them, once, and on one stream. */
 import { setTimeout as delay } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { Conversant, within } from "../support/conversant.ts";
 import { columns, createConversing } from "../support/conversing.ts";
 import { isObject, type JsonObject, type Revision } from "../support/wire.ts";
 import type { WireKind } from "../support/wires.ts";
+import { group } from "./group.ts";
 
 const updated = "notifications/resources/updated";
 const toolsChanged = "notifications/tools/list_changed";
@@ -16,12 +17,12 @@ const overHttp = (wire: WireKind) => wire === "socket" || wire === "fetch";
 const quiet = () => delay(40);
 
 const handshakes = columns.filter(([revision]) => revision !== "2026-07-28");
-const modern = columns.filter(([revision]) => revision === "2026-07-28").map(([, wire]) => wire);
+const modern = columns.filter(([revision]) => revision === "2026-07-28");
 
 const open = (wire: WireKind, revision: Revision) =>
   Conversant.open(wire, revision, createConversing().server);
 
-describe.each(handshakes)("a client of %s over %s", (revision, wire) => {
+export const subscribers = group("a client that subscribes", handshakes, (revision, wire) => {
   async function watch(peer: Conversant, ...uris: string[]): Promise<void> {
     for (const uri of uris) await peer.ask("resources/subscribe", { uri });
     if (overHttp(wire)) await peer.listen();
@@ -76,8 +77,9 @@ describe.each(handshakes)("a client of %s over %s", (revision, wire) => {
   });
 });
 
-describe.each(handshakes.filter(([, wire]) => overHttp(wire)))(
-  "the stream of a session of %s over %s",
+export const sessionStreams = group(
+  "the stream of a session",
+  handshakes.filter(([, wire]) => overHttp(wire)),
   (revision, wire) => {
     it("is one: a new one takes the place of the one before", async () => {
       await using peer = await open(wire, revision);
@@ -112,7 +114,7 @@ describe.each(handshakes.filter(([, wire]) => overHttp(wire)))(
   },
 );
 
-describe.each(modern)("a listener of 2026-07-28 over %s", (wire) => {
+export const listeners = group("a listener", modern, (_, wire) => {
   const everything = { toolsListChanged: true, promptsListChanged: true };
 
   async function listen(peer: Conversant, notifications: JsonObject) {

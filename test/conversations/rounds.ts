@@ -1,23 +1,16 @@
 /** What is carried from one round of a call to the next, and what is not believed. */
 import type { ServerOptions } from "anyrev/node";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { pausing, refusalOf, round, saidAtEnd, stateRefusalOf } from "../support/carrying.ts";
 import { Conversant } from "../support/conversant.ts";
 import { answerAll, columns, createConversing, mechanic } from "../support/conversing.ts";
 import { isObject } from "../support/wire.ts";
+import { group } from "./group.ts";
 
 const overHttp = (wire: string) => wire === "socket" || wire === "fetch";
 
-describe.each(columns)("a call of %s over %s", (revision, wire) => {
+export const rounds = group("a call in rounds", columns, (revision, wire) => {
   const by = mechanic(revision, "form");
-
-  it("computes once what is to be computed once, however often it asks", async () => {
-    const { server, effects } = createConversing();
-    await using peer = await Conversant.open(wire, revision, server, { answer: answerAll() });
-    expect(await peer.call("once")).toEqual({ before: 1, between: 1, after: 1 });
-    expect(effects.counted).toBe(1);
-    expect(effects.runs).toBe(by === "push" ? 1 : 3);
-  });
 
   it("keeps its state", async () => {
     const { server } = createConversing();
@@ -68,7 +61,7 @@ describe.each(columns)("a call of %s over %s", (revision, wire) => {
 
 const inRounds = columns.filter(([revision]) => mechanic(revision, "form") !== "push");
 
-describe.each(inRounds)("what is carried in %s over %s", (revision, wire) => {
+export const carriedStates = group("what is carried", inRounds, (revision, wire) => {
   const open = (options: Partial<ServerOptions> = {}) =>
     Conversant.open(wire, revision, createConversing(options).server);
   const name = { name: "Ada" };
@@ -194,7 +187,7 @@ describe.each(inRounds)("what is carried in %s over %s", (revision, wire) => {
 
 const byArguments = columns.filter(([revision]) => mechanic(revision, "form") === "arguments");
 
-describe.each(byArguments)("a model of %s over %s", (revision, wire) => {
+export const models = group("a model", byArguments, (revision, wire) => {
   it("that copied the state wrong reads that it may begin anew, and does", async () => {
     const { server } = createConversing();
     await using peer = await Conversant.open(wire, revision, server, { answer: answerAll() });
@@ -214,7 +207,9 @@ describe.each(byArguments)("a model of %s over %s", (revision, wire) => {
   });
 });
 
-describe.each(["socket", "fetch", "stdio", "memory"] as const)("2026-07-28 over %s", (wire) => {
+const restarting = columns.filter(([revision]) => mechanic(revision, "form") === "restart");
+
+export const requestStates = group("a request that carries", restarting, (_, wire) => {
   const status = overHttp(wire) ? 200 : undefined;
   const open = () => Conversant.open(wire, "2026-07-28", createConversing().server);
 

@@ -1,10 +1,11 @@
 /** Handlers that ask in every way that a language lets them, in every revision and over every wire. */
 import { setTimeout as delay } from "node:timers/promises";
 import { createServer, type Exchange, type LogEntry, type Server } from "anyrev/node";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { Conversant } from "../support/conversant.ts";
 import { answerAll, columns, type Kind, mechanic, nameForm } from "../support/conversing.ts";
 import { isObject, type JsonObject } from "../support/wire.ts";
+import { group } from "./group.ts";
 
 interface Declared {
   readonly server: Server;
@@ -22,7 +23,7 @@ function declare(run: (ex: Exchange) => unknown): Declared {
 
 const ask = (ex: Exchange, key: string) => ex.ask(key, { message: `${key}?`, schema: nameForm });
 
-describe.each(columns)("a handler for a caller of %s over %s", (revision, wire) => {
+export const handlers = group("a handler", columns, (revision, wire) => {
   const by = (kind: Kind) => mechanic(revision, kind);
   const open = ({ server }: Declared, capabilities?: JsonObject) =>
     Conversant.open(wire, revision, server, {

@@ -1,10 +1,11 @@
 /** What each revision can say of the fields of a form, and what its answers become. */
 import { createServer, type Schema } from "anyrev";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { Conversant } from "../support/conversant.ts";
 import { columns, fieldsOf } from "../support/conversing.ts";
 import { isObject, type JsonObject } from "../support/wire.ts";
+import { group } from "./group.ts";
 
 const titled = [
   { const: "s", title: "Small" },
@@ -74,7 +75,7 @@ const plain: JsonObject = {
   sizes: { type: "string", description: "(any of s, l; separated by commas)" },
 };
 
-describe.each(columns)("a form of %s over %s", (revision, wire) => {
+export const forms = group("a form", columns, (revision, wire) => {
   const isPlain = revision === "2025-06-18";
 
   /** Asks with a schema and answers with `content`. */
@@ -124,28 +125,32 @@ describe.each(columns)("a form of %s over %s", (revision, wire) => {
       content: { day: "2026/01/31", color: "red", colors: ["red"] },
     });
   });
-});
 
-describe.each([
-  ["is no object", { type: "string" }],
-  ["is nested", { type: "object", properties: { a: { type: "object" } } }],
-  ["has a list of anything", { type: "object", properties: { a: { type: "array" } } }],
-  ["has a field of two types", { type: "object", properties: { a: { type: ["string", "null"] } } }],
-] as const)("a form whose schema %s", (_, schema) => {
-  it("fails for its author, who reads why in the log", async () => {
-    const causes: unknown[] = [];
-    const server = createServer({
-      name: "asking",
-      version: "1",
-      log: ({ cause }) => causes.push(cause),
-    });
-    server.tool("ask", {}, async (_args, ex) => {
-      await ex.ask("form", { message: "Fill in.", schema: schema as Schema });
-    });
-    await using peer = await Conversant.open("memory", "2025-11-25", server);
-    const { message } = await peer.ask("tools/call", { name: "ask" });
-    expect(message["result"]).toMatchObject({ isError: true });
-    expect(peer.questions).toEqual([]);
-    expect(String(causes)).toContain("a question must be");
-  });
+  it.each([
+    ["is no object", { type: "string" }],
+    ["is nested", { type: "object", properties: { a: { type: "object" } } }],
+    ["has a list of anything", { type: "object", properties: { a: { type: "array" } } }],
+    [
+      "has a field of two types",
+      { type: "object", properties: { a: { type: ["string", "null"] } } },
+    ],
+  ] as const)(
+    "whose schema %s fails for its author, who reads why in the log",
+    async (_, schema) => {
+      const causes: unknown[] = [];
+      const server = createServer({
+        name: "asking",
+        version: "1",
+        log: ({ cause }) => causes.push(cause),
+      });
+      server.tool("ask", { asks: true }, async (_args, ex) => {
+        await ex.ask("form", { message: "Fill in.", schema: schema as Schema });
+      });
+      await using peer = await Conversant.open(wire, revision, server);
+      const { message } = await peer.ask("tools/call", { name: "ask" });
+      expect(message["result"]).toMatchObject({ isError: true });
+      expect(peer.questions).toEqual([]);
+      expect(String(causes)).toContain("a question must be");
+    },
+  );
 });

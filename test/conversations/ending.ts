@@ -1,12 +1,13 @@
 /** How calls and questions end that are not answered: cancelled, too late, refused, disconnected. */
 import { setTimeout as delay } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { refusalOf } from "../support/carrying.ts";
 import { type Answering, Conversant, within } from "../support/conversant.ts";
 import { answerAll, columns, createConversing, mechanic } from "../support/conversing.ts";
 import { headersFor } from "../support/messages.ts";
 import type { Revision } from "../support/wire.ts";
 import type { WireKind } from "../support/wires.ts";
+import { group } from "./group.ts";
 
 const progressMethod = "notifications/progress";
 const cancelMethod = "notifications/cancelled";
@@ -28,27 +29,7 @@ async function startWaiting(peer: Conversant) {
   return started;
 }
 
-describe.each(columns)("a call of %s over %s", (revision, wire) => {
-  const byDisconnect = revision === "2026-07-28" && overHttp(wire);
-
-  it("ends when its caller cancels it, in the way that the caller has for that", async () => {
-    const opened = await open(revision, wire);
-    await using peer = opened.peer;
-    const { id, reply, sending } = await startWaiting(peer);
-    if (byDisconnect) sending.disconnect();
-    else await peer.notify(cancelMethod, { requestId: id, reason: "enough" }).over;
-    await within(untilSome(opened.effects.cancelled), "the handler hears of it");
-    expect(opened.effects.cancelled).toHaveLength(1);
-    if (!byDisconnect) expect(opened.effects.cancelled).toEqual(["enough"]);
-    // HTTP owes every request an answer; a connection has nobody left who waits for one.
-    if (overHttp(wire) && !byDisconnect) {
-      expect(refusalOf(await within(reply, "it is answered"))).toMatchObject({ code: -32800 });
-      return;
-    }
-    const late = await Promise.race([reply, delay(30, "silence")]);
-    expect(late).toBe("silence");
-  });
-
+export const cancelledCalls = group("a call that ends early", columns, (revision, wire) => {
   it("goes on when somebody cancels what is not running, or what they cannot name", async () => {
     const opened = await open(revision, wire);
     await using peer = opened.peer;
@@ -61,7 +42,7 @@ describe.each(columns)("a call of %s over %s", (revision, wire) => {
   });
 });
 
-describe.each(pushed)("a question of %s over %s", (revision, wire) => {
+export const pushedQuestions = group("a pushed question", pushed, (revision, wire) => {
   it("is taken back when its call is cancelled", async () => {
     const opened = await open(revision, wire, () => undefined);
     await using peer = opened.peer;
@@ -127,35 +108,35 @@ describe.each(pushed)("a question of %s over %s", (revision, wire) => {
   });
 });
 
-describe.each(pushed.filter(([, wire]) => overHttp(wire)))("in %s over %s", (revision, wire) => {
-  it("a question may be answered by a request that names no session", async () => {
-    const { peer } = await open(revision, wire, () => undefined);
-    await using _ = peer;
-    const { reply } = peer.start("tools/call", { name: "ask" });
-    await peer.until(() => peer.questions.length > 0, "it is asked");
-    const result = { action: "accept", content: { name: "Ada" } };
-    const message = { jsonrpc: "2.0", id: peer.questions[0]?.id, result };
-    const sending = peer.wire.send(message, headersFor(revision, message));
-    expect((await sending.response)?.status).toBe(202);
-    expect(JSON.stringify((await within(reply, "it is answered")).message)).toContain("Ada");
-  });
+export const lostConnections = group(
+  "without its connection",
+  pushed.filter(([, wire]) => overHttp(wire)),
+  (revision, wire) => {
+    it("a question may be answered by a request that names no session", async () => {
+      const { peer } = await open(revision, wire, () => undefined);
+      await using _ = peer;
+      const { reply } = peer.start("tools/call", { name: "ask" });
+      await peer.until(() => peer.questions.length > 0, "it is asked");
+      const result = { action: "accept", content: { name: "Ada" } };
+      const message = { jsonrpc: "2.0", id: peer.questions[0]?.id, result };
+      const sending = peer.wire.send(message, headersFor(revision, message));
+      expect((await sending.response)?.status).toBe(202);
+      expect(JSON.stringify((await within(reply, "it is answered")).message)).toContain("Ada");
+    });
 
-  it("a call goes on when its connection is lost", async () => {
-    const opened = await open(revision, wire);
-    await using peer = opened.peer;
-    const { id, sending } = await startWaiting(peer);
-    sending.disconnect();
-    await delay(20);
-    expect(opened.effects.cancelled).toEqual([]);
-    await peer.notify(cancelMethod, { requestId: id }).over;
-    await within(untilSome(opened.effects.cancelled), "it can still be cancelled");
-  });
-});
+    it("a call goes on when its connection is lost", async () => {
+      const opened = await open(revision, wire);
+      await using peer = opened.peer;
+      const { id, sending } = await startWaiting(peer);
+      sending.disconnect();
+      await delay(20);
+      expect(opened.effects.cancelled).toEqual([]);
+      await peer.notify(cancelMethod, { requestId: id }).over;
+      await within(opened.effects.isCancelled(), "it can still be cancelled");
+    });
+  },
+);
 
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await delay(2);
-}
-
-function untilSome(list: readonly unknown[]): Promise<void> {
-  return until(() => list.length > 0);
 }

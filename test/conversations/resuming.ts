@@ -1,9 +1,10 @@
 /** A stream that is lost, or let go of, and taken up again, where the revision can do that. */
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { Conversant, within } from "../support/conversant.ts";
 import { columns, createConversing } from "../support/conversing.ts";
 import type { Revision } from "../support/wire.ts";
 import type { WireKind } from "../support/wires.ts";
+import { group } from "./group.ts";
 
 const progressMethod = "notifications/progress";
 const updated = "notifications/resources/updated";
@@ -22,31 +23,7 @@ function lastId(peer: Conversant): string | undefined {
   return peer.wire.events.findLast(({ id }) => id !== undefined)?.id;
 }
 
-describe.each(overHttp)("a stream of %s over %s", (revision, wire) => {
-  it("that a call lost is taken up after its last event, if events have ids", async () => {
-    const { peer, effects } = await open(wire, revision);
-    await using _ = peer;
-    const params = { name: "slow", _meta: { progressToken: 1 } };
-    const { reply, sending } = peer.start("tools/call", params);
-    await peer.until(() => peer.told(progressMethod).length > 0, "the call runs");
-    const id = lastId(peer);
-    expect(id !== undefined).toBe(resumes(revision));
-    if (id === undefined) {
-      effects.proceed();
-      // What nobody could take up again is heard to its end, or not at all.
-      expect((await within(reply, "it is answered")).origin.via).toBe("post");
-      return;
-    }
-    sending.disconnect();
-    effects.proceed();
-    await peer.listen({ "last-event-id": id });
-    const { origin } = await within(reply, "it is answered");
-    expect(origin.via).toBe("get");
-    expect(peer.told(progressMethod)).toMatchObject([{ progress: 1 }, { progress: 2 }]);
-    const ids = peer.wire.events.flatMap((event) => event.id ?? []);
-    expect(new Set(ids).size).toBe(ids.length);
-  });
-
+export const lostStreams = group("a stream", overHttp, (revision, wire) => {
   it("may be taken up again and again, each time after the event that is named", async () => {
     const { peer, effects } = await open(wire, revision);
     await using _ = peer;
@@ -121,7 +98,7 @@ describe.each(overHttp)("a stream of %s over %s", (revision, wire) => {
   });
 });
 
-describe.each(channels)("a connection of %s over %s", (revision, wire) => {
+export const connections = group("a connection", channels, (revision, wire) => {
   it("is not let go of: the call is answered on it", async () => {
     const { peer, effects } = await open(wire, revision);
     await using _ = peer;
