@@ -1,10 +1,20 @@
 // A server on fastmcp 4: `stdio`, `http` or `stateless`; HTTP+SSE is beside the latter two.
 import { createServer } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { FastMCP, UserError } from "fastmcp";
 import { z } from "zod";
 
 const names = ["Ada", "Alan", "Grace"];
 const complete = async (value) => ({ values: names.filter((name) => name.startsWith(value)) });
+
+// A session is known a moment after its first messages.
+async function sessionOf(sessionId) {
+  for (;;) {
+    const known = server.sessions.find((each) => each.sessionId === sessionId);
+    if (known ?? server.sessions[0]) return known ?? server.sessions[0];
+    await setTimeout(20);
+  }
+}
 
 const server = new FastMCP({
   name: "fastmcp",
@@ -38,10 +48,8 @@ server.addTool({
 server.addTool({
   name: "imagine",
   description: "Asks a model.",
-  execute: async (_args, { session, sessionId }) => {
-    const found =
-      server.sessions.find((each) => each.sessionId === sessionId) ?? server.sessions[0];
-    const { content } = await (found ?? session).requestSampling({
+  execute: async (_args, { sessionId }) => {
+    const { content } = await (await sessionOf(sessionId)).requestSampling({
       messages: [{ role: "user", content: { type: "text", text: "Imagine." } }],
       maxTokens: 10,
     });
@@ -52,9 +60,8 @@ server.addTool({
   name: "where",
   description: "Tells the roots.",
   execute: async (_args, { sessionId }) => {
-    const found =
-      server.sessions.find((each) => each.sessionId === sessionId) ?? server.sessions[0];
-    return (found?.roots ?? []).map(({ uri }) => uri).join(" ");
+    const { roots } = await sessionOf(sessionId);
+    return (roots ?? []).map(({ uri }) => uri).join(" ");
   },
 });
 server.addTool({

@@ -33,7 +33,7 @@ server.tool(
   },
   async ({ a, b }) => tool.structured({ sum: a + b }),
 );
-server.tool({ name: "who", description: "Asks for a name." }, async () => {
+server.tool({ name: "who", description: "Asks for a name.", replayable: true }, async () => {
   const { action, content } = await server.elicitation(
     "Who are you?",
     z.object({ name: z.string() }),
@@ -41,7 +41,7 @@ server.tool({ name: "who", description: "Asks for a name." }, async () => {
   );
   return tool.text(action === "accept" ? `Hello, ${content.name}!` : action);
 });
-server.tool({ name: "imagine", description: "Asks a model." }, async () => {
+server.tool({ name: "imagine", description: "Asks a model.", replayable: true }, async () => {
   const { content } = await server.message({
     messages: [{ role: "user", content: { type: "text", text: "Imagine." } }],
     maxTokens: 10,
