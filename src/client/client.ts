@@ -4,11 +4,12 @@ import type { Change } from "../core/notice.ts";
 import { isHeaderMismatch } from "../revisions/refusals.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
 import { kindsOf } from "./answering.ts";
+import { ResponseCache } from "./cache.ts";
 import { type Asking, type Completed, Connection } from "./connection.ts";
 import { ClientError } from "./errors.ts";
 import type { Link } from "./link.ts";
 import { type Interests, Listeners, type Listening } from "./listening.ts";
-import { type ListingName, listAll } from "./listing.ts";
+import { type ListingName, listAll, listings } from "./listing.ts";
 import type {
   Completion,
   Listings,
@@ -20,6 +21,7 @@ import type {
 } from "./model.ts";
 import type { Target } from "./negotiate.ts";
 import { type CallOptions, type ClientOptions, defaults, toAccepted } from "./options.ts";
+import { type Fetched, Recall, type Recallable } from "./recall.ts";
 import { ToolBook } from "./tool-book.ts";
 import { MemoryVerdicts } from "./verdicts.ts";
 
@@ -35,6 +37,8 @@ export interface CompletionTarget {
   readonly others?: Readonly<Record<string, string>> | undefined;
 }
 
+type Requesting = (method: string, params: JsonObject) => Promise<Completed>;
+
 /** What this process has learnt of servers: the same for every client that is given no other. */
 const sharedVerdicts = new MemoryVerdicts();
 
@@ -47,6 +51,7 @@ export class Client implements AsyncDisposable {
   readonly #listeners: Listeners;
   readonly #tools: ToolBook;
   readonly #options: ClientOptions;
+  readonly #recall: Recall | undefined;
   readonly #warn: (message: string) => void;
 
   private constructor(target: Target, options: ClientOptions) {
@@ -54,13 +59,17 @@ export class Client implements AsyncDisposable {
     const warn = options.onWarning ?? ((): void => undefined);
     this.#warn = warn;
     this.#tools = new ToolBook(warn);
+    this.#recall = toRecall(target, options);
     this.#connection = new Connection(target, {
       info: options.info ?? defaults.info,
       accepted: toAccepted(options.revisions),
       handlers: options,
       listeners: {
         log: (entry) => options.onLog?.(entry),
-        change: (change, subscription) => this.#listeners.change(change, subscription),
+        change: (change, subscription) => {
+          this.#changed(change);
+          this.#listeners.change(change, subscription);
+        },
         acknowledged: (_filter, subscription) => this.#listeners.acknowledged(subscription),
         warn,
       },
@@ -70,10 +79,14 @@ export class Client implements AsyncDisposable {
       timeoutMs: options.timeoutMs ?? defaults.timeoutMs,
       probeTimeoutMs: options.probeTimeoutMs ?? defaults.probeTimeoutMs,
       maxRounds: options.maxRounds ?? defaults.maxRounds,
+      recall: this.#recall,
       onOpen: (link) => this.#opened(link),
     });
-    const hears = kindsOf(options).length > 0 || options.onLog !== undefined;
-    this.#listeners = new Listeners(this.#connection, hears, warn);
+    this.#listeners = new Listeners(this.#connection, {
+      alwaysFollows: kindsOf(options).length > 0 || options.onLog !== undefined,
+      missed: (change) => this.#changed(change),
+      warn,
+    });
   }
 
   /** Connects; the client is of no use to anybody before. @throws ClientError */
@@ -102,15 +115,15 @@ export class Client implements AsyncDisposable {
     name: Name,
     options: CallOptions = {},
   ): Promise<readonly Listings[Name][]> {
-    const asking = this.#asking(options);
-    const request = (method: string, params: JsonObject): Promise<Completed> =>
-      this.#connection.request(method, withMeta(params, options), asking);
-    const { entries } = await listAll(name, request, this.#warn);
+    const { method, list } = listings[name];
+    const { value } = await this.#through({ method, params: {}, list }, options, (request) =>
+      listAll(name, request, this.#warn),
+    );
     if (name === "tools") {
-      const usable = this.#tools.learn(entries as readonly Tool[], this.#isMirroring());
+      const usable = this.#tools.learn(value as readonly Tool[], this.#isMirroring());
       return usable as readonly Listings[Name][];
     }
-    return entries;
+    return value;
   }
 
   /** Calls a tool. A tool that failed is a result with `isError`, not a rejection. */
@@ -121,27 +134,38 @@ export class Client implements AsyncDisposable {
         ...this.#asking(options),
         paramHeaders: this.#tools.paramHeaders(name),
       });
+    const relist = (): Promise<unknown> =>
+      this.list("tools", { signal: options.signal, fresh: true });
     const { result } = await call().catch(async (cause: unknown) => {
-      if (!(cause instanceof ClientError) || !isHeaderMismatch(cause)) throw cause;
-      // Its schema may say meanwhile that other arguments are mirrored.
-      await this.list("tools", { signal: options.signal });
-      return call();
+      if (!(cause instanceof ClientError)) throw cause;
+      if (isHeaderMismatch(cause)) {
+        // Its schema may say meanwhile that other arguments are mirrored.
+        await relist();
+        return call();
+      }
+      // What was listed may be why (server/utilities/caching, Freshness, 2026-07-28).
+      if (isMisinformed(cause)) this.#changed({ kind: "list-changed", list: "tools" });
+      throw cause;
     });
     const read = readToolResult(result);
-    if (this.#options.validateOutput !== false && !read.isError) {
+    if (this.#options.validateOutput === false || read.isError) return read;
+    await this.#tools.check(name, read.structured).catch(async (cause: unknown) => {
+      if (!this.#tools.isOutdated) throw cause;
+      await relist();
       await this.#tools.check(name, read.structured);
-    }
+    });
     return read;
   }
 
   /** Reads a resource. */
   async read(uri: string, options: CallOptions = {}): Promise<ReadContents> {
-    const { result, cache } = await this.#request("resources/read", { uri }, options);
-    const { contents } = result;
-    if (!Array.isArray(contents) || !contents.every(isObject)) {
-      throw new ClientError("invalid-answer", "the result of resources/read has no contents");
-    }
-    return { contents: contents as unknown as readonly ResourceContents[], cache };
+    const asked = { method: "resources/read", params: { uri }, uri };
+    const { value, cache } = await this.#through(asked, options, async (request) => {
+      const { result, cache } = await request(asked.method, asked.params);
+      const contents = readContents(result);
+      return { value: contents, cache, uris: contents.map((each) => String(each.uri)) };
+    });
+    return { contents: value, cache };
   }
 
   /** Gets a prompt, filled with its arguments. */
@@ -223,6 +247,34 @@ export class Client implements AsyncDisposable {
     return this.close();
   }
 
+  /** Whatever is known of it is old, before anybody hears of it who may ask again. */
+  #changed(change: Change): void {
+    this.#recall?.change(change);
+    if (change.kind === "list-changed" && change.list === "tools") this.#tools.outdate();
+  }
+
+  /** What is kept of an earlier answer, or what `fetch` makes of new ones. */
+  #through<T>(
+    asked: Omit<Recallable, "spoken">,
+    options: CallOptions,
+    fetch: (request: Requesting) => Promise<Fetched<T>>,
+  ): Promise<Fetched<T>> {
+    const recall = this.#recall;
+    if (recall === undefined) {
+      return fetch((method, params) => this.#request(method, params, options));
+    }
+    this.#connection.assertWanted(options.signal);
+    const { spoken } = this.#connection;
+    const recallable = { ...asked, params: withMeta(asked.params, options), spoken };
+    return recall.through(recallable, options.fresh === true, (received) =>
+      fetch(async (method, params) => {
+        const completed = await this.#request(method, params, options);
+        received();
+        return completed;
+      }),
+    );
+  }
+
   #request(method: string, params: JsonObject, options: CallOptions): Promise<Completed> {
     return this.#connection.request(method, withMeta(params, options), this.#asking(options));
   }
@@ -259,8 +311,32 @@ export class Client implements AsyncDisposable {
   }
 }
 
+const methodNotFound = -32601;
+const invalidParams = -32602;
+
+/** Whether a call was refused as one that the listing would not have led to. */
+function isMisinformed({ code }: ClientError): boolean {
+  return code === methodNotFound || code === invalidParams;
+}
+
+function toRecall({ key }: Target, { cache, authContext }: ClientOptions): Recall | undefined {
+  if (cache === undefined || cache === false) return undefined;
+  return new Recall({
+    cache: cache === true ? new ResponseCache() : cache,
+    server: key,
+    context: authContext,
+  });
+}
+
 function withMeta(params: JsonObject, { meta }: CallOptions): JsonObject {
   return meta === undefined ? params : { ...params, _meta: meta };
+}
+
+function readContents({ contents }: JsonObject): readonly ResourceContents[] {
+  if (!Array.isArray(contents) || !contents.every(isObject)) {
+    throw new ClientError("invalid-answer", "the result of resources/read has no contents");
+  }
+  return contents as unknown as readonly ResourceContents[];
 }
 
 function readToolResult(result: JsonObject): ToolResult {

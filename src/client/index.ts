@@ -7,6 +7,7 @@ export type {
   SampleAnswer,
   SampleAsked,
 } from "./answering.ts";
+export { ResponseCache, type ResponseCacheOptions } from "./cache.ts";
 export { ChannelTransport, type ChannelTransportOptions } from "./channel-transport.ts";
 export type { Client, CompletionTarget } from "./client.ts";
 export { type ConnectOptions, connectTo, duplexTarget } from "./connect.ts";

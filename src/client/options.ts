@@ -5,6 +5,7 @@ import { AdapterSet } from "../revisions/adapter-set.ts";
 import { allRevisions } from "../revisions/index.ts";
 import type { JsonObject } from "../util/json.ts";
 import type { AnswerHandlers } from "./answering.ts";
+import type { ResponseCache } from "./cache.ts";
 import type { ServerLog } from "./hearing.ts";
 import type { Progress } from "./link.ts";
 import type { VerdictStore } from "./verdicts.ts";
@@ -46,6 +47,19 @@ export interface ClientOptions extends AnswerHandlers {
   readonly mirrors?: "as-specified" | "always" | undefined;
   /** Keeps how each server is spoken to. @default in memory, for this process */
   readonly verdicts?: VerdictStore | undefined;
+  /**
+   * Keeps listings, resources and, over HTTP, what the server says of itself, as long as the
+   * server allows: `true` for this client alone, or a cache that clients share. Only 2026-07-28
+   * has servers say how long; nothing is kept of others. @default false
+   */
+  readonly cache?: boolean | ResponseCache | undefined;
+  /**
+   * Names whoever the credentials stand for: what a server calls private is shared by the clients
+   * of one name and never goes to another. Where credentials of different users take turns in one
+   * client, give a function that tells whose they are now, or the one reads what is the other's.
+   * @default each client is one of its own
+   */
+  readonly authContext?: string | (() => string) | undefined;
 }
 
 /** What one call may override. */
@@ -64,6 +78,8 @@ export interface CallOptions {
    * 2026-07-28 requires
    */
   readonly reissue?: "always" | "never" | undefined;
+  /** Asks the server even if what it said last is kept. @default false */
+  readonly fresh?: boolean | undefined;
   /** More for the request's `_meta`, such as a trace context. */
   readonly meta?: JsonObject | undefined;
 }
