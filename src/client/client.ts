@@ -1,23 +1,15 @@
 /** A client of one server, whichever revision that speaks. */
-import type { LogLevel } from "../core/call.ts";
-import type {
-  ContentBlock,
-  Implementation,
-  PromptMessage,
-  ResourceContents,
-} from "../core/model.ts";
+import type { ContentBlock, PromptMessage, ResourceContents } from "../core/model.ts";
 import type { Change } from "../core/notice.ts";
-import { AdapterSet } from "../revisions/adapter-set.ts";
-import { allRevisions } from "../revisions/index.ts";
 import { isHeaderMismatch } from "../revisions/refusals.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
-import { type AnswerHandlers, kindsOf } from "./answering.ts";
+import { kindsOf } from "./answering.ts";
+import { ResponseCache } from "./cache.ts";
 import { type Asking, type Completed, Connection } from "./connection.ts";
 import { ClientError } from "./errors.ts";
-import type { ServerLog } from "./hearing.ts";
-import type { Link, Progress } from "./link.ts";
+import type { Link } from "./link.ts";
 import { type Interests, Listeners, type Listening } from "./listening.ts";
-import { type ListingName, listAll } from "./listing.ts";
+import { type ListingName, listAll, listings } from "./listing.ts";
 import type {
   Completion,
   Listings,
@@ -28,67 +20,10 @@ import type {
   ToolResult,
 } from "./model.ts";
 import type { Target } from "./negotiate.ts";
+import { type CallOptions, type ClientOptions, defaults, toAccepted } from "./options.ts";
+import { type Fetched, Recall, type Recallable } from "./recall.ts";
 import { ToolBook } from "./tool-book.ts";
-import { MemoryVerdicts, type VerdictStore } from "./verdicts.ts";
-
-/** How a client presents itself, what it answers, and what it waits for. */
-export interface ClientOptions extends AnswerHandlers {
-  /** Who the client says it is. @default anyrev, with its version */
-  readonly info?: Implementation | undefined;
-  /**
-   * The revisions that are accepted: `"auto"` for all five, one to pin it, a list, or a set with
-   * adapters of your own. @default "auto"
-   */
-  readonly revisions?: AdapterSet | readonly string[] | string | undefined;
-  /** How long a call may take without a sign of progress, in milliseconds. @default 60000 */
-  readonly timeoutMs?: number | undefined;
-  /** How long a call may take whatever it reports, in milliseconds. @default 600000 */
-  readonly maxTimeoutMs?: number | undefined;
-  /**
-   * How long a process may be silent to the first request before it is taken for one that
-   * needs a handshake, in milliseconds. @default 5000
-   */
-  readonly probeTimeoutMs?: number | undefined;
-  /** How often one call may come back with questions. @default 10 */
-  readonly maxRounds?: number | undefined;
-  /** The least severe log entry that the server should send. @default none is asked for */
-  readonly logLevel?: LogLevel | undefined;
-  readonly onLog?: ((entry: ServerLog) => void) | undefined;
-  /** Hears what was passed over: garbage, tools left out, streams lost. @default nobody */
-  readonly onWarning?: ((message: string) => void) | undefined;
-  /**
-   * Whether structured results are held against the tool's output schema, once its listing is
-   * known: a result that differs rejects the call instead of misleading it. @default true
-   */
-  readonly validateOutput?: boolean | undefined;
-  /**
-   * Whether headers mirror the body also in revisions that do not ask for it; some servers
-   * want that. @default "as-specified"
-   */
-  readonly mirrors?: "as-specified" | "always" | undefined;
-  /** Keeps how each server is spoken to. @default in memory, for this process */
-  readonly verdicts?: VerdictStore | undefined;
-}
-
-/** What one call may override. */
-export interface CallOptions {
-  /** Gives the call up; the server is told, as its revision has it. */
-  readonly signal?: AbortSignal | undefined;
-  /** @default that of the client */
-  readonly timeoutMs?: number | undefined;
-  /** @default that of the client */
-  readonly maxTimeoutMs?: number | undefined;
-  /** Asks for progress, and hears it; each report starts `timeoutMs` anew. */
-  readonly onProgress?: ((progress: Progress) => void) | undefined;
-  /**
-   * Whether the call is sent again when the connection broke before its reply came, where the
-   * revision cannot resume a stream: the server may then do it twice. @default "always", as
-   * 2026-07-28 requires
-   */
-  readonly reissue?: "always" | "never" | undefined;
-  /** More for the request's `_meta`, such as a trace context. */
-  readonly meta?: JsonObject | undefined;
-}
+import { MemoryVerdicts } from "./verdicts.ts";
 
 /** What is completed: an argument of a prompt, or a variable of a resource template. */
 export interface CompletionTarget {
@@ -102,13 +37,7 @@ export interface CompletionTarget {
   readonly others?: Readonly<Record<string, string>> | undefined;
 }
 
-const defaults = Object.freeze({
-  info: { name: "anyrev", version: "0.1.0" },
-  timeoutMs: 60_000,
-  maxTimeoutMs: 600_000,
-  probeTimeoutMs: 5_000,
-  maxRounds: 10,
-});
+type Requesting = (method: string, params: JsonObject) => Promise<Completed>;
 
 /** What this process has learnt of servers: the same for every client that is given no other. */
 const sharedVerdicts = new MemoryVerdicts();
@@ -122,6 +51,7 @@ export class Client implements AsyncDisposable {
   readonly #listeners: Listeners;
   readonly #tools: ToolBook;
   readonly #options: ClientOptions;
+  readonly #recall: Recall | undefined;
   readonly #warn: (message: string) => void;
 
   private constructor(target: Target, options: ClientOptions) {
@@ -129,13 +59,17 @@ export class Client implements AsyncDisposable {
     const warn = options.onWarning ?? ((): void => undefined);
     this.#warn = warn;
     this.#tools = new ToolBook(warn);
+    this.#recall = toRecall(target, options);
     this.#connection = new Connection(target, {
       info: options.info ?? defaults.info,
       accepted: toAccepted(options.revisions),
       handlers: options,
       listeners: {
         log: (entry) => options.onLog?.(entry),
-        change: (change, subscription) => this.#listeners.change(change, subscription),
+        change: (change, subscription) => {
+          this.#changed(change);
+          this.#listeners.change(change, subscription);
+        },
         acknowledged: (_filter, subscription) => this.#listeners.acknowledged(subscription),
         warn,
       },
@@ -145,10 +79,14 @@ export class Client implements AsyncDisposable {
       timeoutMs: options.timeoutMs ?? defaults.timeoutMs,
       probeTimeoutMs: options.probeTimeoutMs ?? defaults.probeTimeoutMs,
       maxRounds: options.maxRounds ?? defaults.maxRounds,
+      recall: this.#recall,
       onOpen: (link) => this.#opened(link),
     });
-    const hears = kindsOf(options).length > 0 || options.onLog !== undefined;
-    this.#listeners = new Listeners(this.#connection, hears, warn);
+    this.#listeners = new Listeners(this.#connection, {
+      alwaysFollows: kindsOf(options).length > 0 || options.onLog !== undefined,
+      missed: (change) => this.#changed(change),
+      warn,
+    });
   }
 
   /** Connects; the client is of no use to anybody before. @throws ClientError */
@@ -177,15 +115,15 @@ export class Client implements AsyncDisposable {
     name: Name,
     options: CallOptions = {},
   ): Promise<readonly Listings[Name][]> {
-    const asking = this.#asking(options);
-    const request = (method: string, params: JsonObject): Promise<Completed> =>
-      this.#connection.request(method, withMeta(params, options), asking);
-    const { entries } = await listAll(name, request, this.#warn);
+    const { method, list } = listings[name];
+    const { value } = await this.#through({ method, params: {}, list }, options, (request) =>
+      listAll(name, request, this.#warn),
+    );
     if (name === "tools") {
-      const usable = this.#tools.learn(entries as readonly Tool[], this.#isMirroring());
+      const usable = this.#tools.learn(value as readonly Tool[], this.#isMirroring());
       return usable as readonly Listings[Name][];
     }
-    return entries;
+    return value;
   }
 
   /** Calls a tool. A tool that failed is a result with `isError`, not a rejection. */
@@ -196,27 +134,38 @@ export class Client implements AsyncDisposable {
         ...this.#asking(options),
         paramHeaders: this.#tools.paramHeaders(name),
       });
+    const relist = (): Promise<unknown> =>
+      this.list("tools", { signal: options.signal, fresh: true });
     const { result } = await call().catch(async (cause: unknown) => {
-      if (!(cause instanceof ClientError) || !isHeaderMismatch(cause)) throw cause;
-      // Its schema may say meanwhile that other arguments are mirrored.
-      await this.list("tools", { signal: options.signal });
-      return call();
+      if (!(cause instanceof ClientError)) throw cause;
+      if (isHeaderMismatch(cause)) {
+        // Its schema may say meanwhile that other arguments are mirrored.
+        await relist();
+        return call();
+      }
+      // What was listed may be why (server/utilities/caching, Freshness, 2026-07-28).
+      if (isMisinformed(cause)) this.#changed({ kind: "list-changed", list: "tools" });
+      throw cause;
     });
     const read = readToolResult(result);
-    if (this.#options.validateOutput !== false && !read.isError) {
+    if (this.#options.validateOutput === false || read.isError) return read;
+    await this.#tools.check(name, read.structured).catch(async (cause: unknown) => {
+      if (!this.#tools.isOutdated) throw cause;
+      await relist();
       await this.#tools.check(name, read.structured);
-    }
+    });
     return read;
   }
 
   /** Reads a resource. */
   async read(uri: string, options: CallOptions = {}): Promise<ReadContents> {
-    const { result, cache } = await this.#request("resources/read", { uri }, options);
-    const { contents } = result;
-    if (!Array.isArray(contents) || !contents.every(isObject)) {
-      throw new ClientError("invalid-answer", "the result of resources/read has no contents");
-    }
-    return { contents: contents as unknown as readonly ResourceContents[], cache };
+    const asked = { method: "resources/read", params: { uri }, uri };
+    const { value, cache } = await this.#through(asked, options, async (request) => {
+      const { result, cache } = await request(asked.method, asked.params);
+      const contents = readContents(result);
+      return { value: contents, cache, uris: contents.map((each) => String(each.uri)) };
+    });
+    return { contents: value, cache };
   }
 
   /** Gets a prompt, filled with its arguments. */
@@ -298,6 +247,34 @@ export class Client implements AsyncDisposable {
     return this.close();
   }
 
+  /** Whatever is known of it is old, before anybody hears of it who may ask again. */
+  #changed(change: Change): void {
+    this.#recall?.change(change);
+    if (change.kind === "list-changed" && change.list === "tools") this.#tools.outdate();
+  }
+
+  /** What is kept of an earlier answer, or what `fetch` makes of new ones. */
+  #through<T>(
+    asked: Omit<Recallable, "spoken">,
+    options: CallOptions,
+    fetch: (request: Requesting) => Promise<Fetched<T>>,
+  ): Promise<Fetched<T>> {
+    const recall = this.#recall;
+    if (recall === undefined) {
+      return fetch((method, params) => this.#request(method, params, options));
+    }
+    this.#connection.assertWanted(options.signal);
+    const { spoken } = this.#connection;
+    const recallable = { ...asked, params: withMeta(asked.params, options), spoken };
+    return recall.through(recallable, options.fresh === true, (received) =>
+      fetch(async (method, params) => {
+        const completed = await this.#request(method, params, options);
+        received();
+        return completed;
+      }),
+    );
+  }
+
   #request(method: string, params: JsonObject, options: CallOptions): Promise<Completed> {
     return this.#connection.request(method, withMeta(params, options), this.#asking(options));
   }
@@ -334,14 +311,32 @@ export class Client implements AsyncDisposable {
   }
 }
 
-function toAccepted(revisions: ClientOptions["revisions"] = "auto"): AdapterSet {
-  if (revisions instanceof AdapterSet) return revisions;
-  if (revisions === "auto") return allRevisions;
-  return allRevisions.narrow(typeof revisions === "string" ? [revisions] : revisions);
+const methodNotFound = -32601;
+const invalidParams = -32602;
+
+/** Whether a call was refused as one that the listing would not have led to. */
+function isMisinformed({ code }: ClientError): boolean {
+  return code === methodNotFound || code === invalidParams;
+}
+
+function toRecall({ key }: Target, { cache, authContext }: ClientOptions): Recall | undefined {
+  if (cache === undefined || cache === false) return undefined;
+  return new Recall({
+    cache: cache === true ? new ResponseCache() : cache,
+    server: key,
+    context: authContext,
+  });
 }
 
 function withMeta(params: JsonObject, { meta }: CallOptions): JsonObject {
   return meta === undefined ? params : { ...params, _meta: meta };
+}
+
+function readContents({ contents }: JsonObject): readonly ResourceContents[] {
+  if (!Array.isArray(contents) || !contents.every(isObject)) {
+    throw new ClientError("invalid-answer", "the result of resources/read has no contents");
+  }
+  return contents as unknown as readonly ResourceContents[];
 }
 
 function readToolResult(result: JsonObject): ToolResult {

@@ -1,8 +1,9 @@
 /** From what a user names to a client that speaks to it. */
 import { ChannelTransport } from "./channel-transport.ts";
-import { Client, type ClientOptions } from "./client.ts";
+import { Client } from "./client.ts";
 import type { Duplex } from "./duplex.ts";
 import type { Target } from "./negotiate.ts";
+import type { ClientOptions } from "./options.ts";
 
 export interface ConnectOptions extends ClientOptions {
   /** Gives the attempt to connect up; afterwards it has no effect. */

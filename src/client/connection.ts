@@ -4,6 +4,7 @@ import type { CacheHints, Implementation } from "../core/model.ts";
 import type { Adapter } from "../revisions/adapter.ts";
 import type { AdapterSet } from "../revisions/adapter-set.ts";
 import type { AnsweredInput } from "../revisions/client-half.ts";
+import { readSupported } from "../revisions/refusals.ts";
 import type { JsonObject } from "../util/json.ts";
 import { type AnswerHandlers, answerQuestion, kindsOf, Unanswered } from "./answering.ts";
 import { ClientError } from "./errors.ts";
@@ -17,6 +18,8 @@ import {
   shakeHandsAgain,
   type Target,
 } from "./negotiate.ts";
+import { isOfOtherEra } from "./probe.ts";
+import type { Recall } from "./recall.ts";
 import type { Transport } from "./transport.ts";
 import type { VerdictStore } from "./verdicts.ts";
 import type { WatchOptions } from "./watch.ts";
@@ -32,6 +35,8 @@ export interface ConnectionOptions {
   readonly timeoutMs: number;
   readonly probeTimeoutMs: number;
   readonly maxRounds: number;
+  /** Where discoveries are kept. */
+  readonly recall: Recall | undefined;
   /** Called whenever a session begins: what the one before knew has to be told again. */
   readonly onOpen: (link: Link) => Promise<void>;
 }
@@ -43,7 +48,14 @@ export interface Asking extends ExchangeOptions {
 
 export interface Completed {
   readonly result: JsonObject;
+  /** Undefined too for what came out of several rounds: it depends on what was answered. */
   readonly cache: CacheHints | undefined;
+}
+
+/** What has been done for a request already. */
+interface Spent {
+  isRepeated: boolean;
+  reissues: number;
 }
 
 /** How often a request is sent again whose reply was lost. */
@@ -66,6 +78,8 @@ export class Connection {
   readonly #hearings: WeakMap<Link, Hearing> = new WeakMap();
   #current: Negotiated | undefined;
   #opening: Promise<Negotiated> | undefined;
+  /** Whether the server has said nothing yet, but in an earlier connection. */
+  #isAssumed = false;
   #reopenings = 0;
   #openedAt = 0;
 
@@ -96,6 +110,11 @@ export class Connection {
     return this.#current.link.adapter;
   }
 
+  /** What results may depend on besides what is asked. */
+  get spoken(): readonly unknown[] {
+    return this.#spoken(this.adapter);
+  }
+
   /** Whether requests travel with headers that can mirror them. */
   get hasHeaders(): boolean {
     return this.#current?.link.transport.kind === "stream-per-request";
@@ -105,6 +124,12 @@ export class Connection {
   get patience(): WatchOptions {
     const { timeoutMs } = this.#options;
     return { timeoutMs, maxTimeoutMs: timeoutMs, signal: this.#closing.signal };
+  }
+
+  /** @throws ClientError where there is nothing to be had any more, or nobody who wants it */
+  assertWanted(signal: AbortSignal | undefined): void {
+    this.#closing.signal.throwIfAborted();
+    if (signal?.aborted) throw givenUp(signal);
   }
 
   /** The link as it is now, opened anew where it is gone. */
@@ -128,7 +153,7 @@ export class Connection {
       const sent = carried === undefined ? params : link.adapter.client.carry(params, carried);
       const result = await this.#survive(method, sent, asking);
       const read = this.adapter.client.readResult(result);
-      if (read.kind === "complete") return read;
+      if (read.kind === "complete") return round === 0 ? read : { ...read, cache: undefined };
       if (read.kind === "malformed") throw new ClientError("invalid-answer", read.message);
       if (round >= this.#options.maxRounds) {
         throw new ClientError(
@@ -150,22 +175,44 @@ export class Connection {
 
   /** One request through the loss of a session, or of the stream that carried its reply. */
   async #survive(method: string, params: JsonObject, asking: Asking): Promise<JsonObject> {
-    let isRepeated = false;
-    for (let reissues = 0; ; ) {
+    const spent: Spent = { isRepeated: false, reissues: 0 };
+    for (;;) {
       const link = await this.link(asking.signal);
       const { session } = link.transport;
       try {
-        return await link.exchange(method, params, asking);
+        const result = await link.exchange(method, params, asking);
+        this.#isAssumed = false;
+        return result;
       } catch (cause) {
-        if (!(cause instanceof ClientError)) throw cause;
-        if (cause.kind === "session-lost" && !isRepeated) {
-          isRepeated = true;
-          await heeding(asking.signal, this.renew(link, session));
-        } else if (this.#isToReissue(cause, link, asking) && reissues < maxReissues) {
-          reissues++;
-        } else throw cause;
+        const mended = this.#mend(cause, { link, session }, asking, spent);
+        if (mended === undefined) throw cause;
+        await heeding(asking.signal, mended);
       }
     }
+  }
+
+  /** @returns when the request can be sent once more; undefined where that is no use. */
+  #mend(
+    cause: unknown,
+    { link, session }: { readonly link: Link; readonly session: string | undefined },
+    asking: Asking,
+    spent: Spent,
+  ): Promise<void> | undefined {
+    if (!(cause instanceof ClientError)) return undefined;
+    const isLost = cause.kind === "session-lost";
+    if (!spent.isRepeated && (isLost || this.#isOther(cause, link))) {
+      spent.isRepeated = true;
+      return isLost ? this.renew(link, session) : this.#startOver(link);
+    }
+    if (spent.reissues >= maxReissues || !this.#isToReissue(cause, link, asking)) return undefined;
+    spent.reissues++;
+    return Promise.resolve();
+  }
+
+  /** Whether the server is not the one, of its revisions, that it was found or remembered to be. */
+  #isOther(cause: ClientError, { adapter, transport }: Link): boolean {
+    if (adapter.era !== "modern" || transport.kind === "channel") return false;
+    return readSupported(cause) !== undefined || (this.#isAssumed && isOfOtherEra(cause));
   }
 
   /**
@@ -214,11 +261,20 @@ export class Connection {
         return await shakeHandsAgain(lost, this.#negotiating());
       } catch (cause) {
         if (!(cause instanceof ClientError) || cause.kind === "unreachable") throw cause;
-        // It is not the server it was: find out again what it speaks.
-        if (this.#target.key !== undefined) await this.#options.verdicts.delete(this.#target.key);
-        return negotiate(this.#target, this.#negotiating());
+        return this.#negotiateAnew();
       }
     });
+  }
+
+  async #startOver(lost: Link): Promise<void> {
+    await this.#opening;
+    if (this.#current?.link === lost) await this.#open(() => this.#negotiateAnew());
+  }
+
+  /** It is not the server it was: finds out again what it speaks. */
+  async #negotiateAnew(): Promise<Negotiated> {
+    if (this.#target.key !== undefined) await this.#options.verdicts.delete(this.#target.key);
+    return negotiate(this.#target, this.#negotiating());
   }
 
   /** Opens once for all who wait for it. */
@@ -266,7 +322,32 @@ export class Connection {
       timeoutMs,
       signal: this.#closing.signal,
       link: (transport, adapter) => this.#link(transport, adapter),
+      discover: (link, ask) => this.#discover(link, ask),
     };
+  }
+
+  /**
+   * What the server says of itself, or said before this connection. A process that was just
+   * started has to say it itself, and so has a server that was lost.
+   */
+  async #discover(link: Link, ask: () => Promise<JsonObject>): Promise<JsonObject> {
+    const { recall } = this.#options;
+    if (recall === undefined || link.transport.kind === "channel") return ask();
+    const { adapter } = link;
+    const asked = { method: "server/discover", params: {}, spoken: this.#spoken(adapter) };
+    this.#isAssumed = this.#current === undefined;
+    const found = await recall.through(asked, !this.#isAssumed, async (received) => {
+      const value = await ask();
+      this.#isAssumed = false;
+      received();
+      const read = adapter.client.readResult(value);
+      return { value, cache: read.kind === "complete" ? read.cache : undefined };
+    });
+    return found.value;
+  }
+
+  #spoken(adapter: Adapter): readonly unknown[] {
+    return [adapter.revision, this.#speaker.capabilities(adapter)];
   }
 
   async #link(transport: Transport, adapter: Adapter): Promise<Link> {
@@ -291,10 +372,13 @@ export class Connection {
 function heeding<T>(signal: AbortSignal | undefined, shared: Promise<T>): Promise<T> {
   if (signal === undefined) return shared;
   return new Promise((resolve, reject) => {
-    const onAbort = (): void =>
-      reject(new ClientError("aborted", "the caller gave the call up", { cause: signal.reason }));
+    const onAbort = (): void => reject(givenUp(signal));
     if (signal.aborted) onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
     shared.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
+}
+
+function givenUp({ reason }: AbortSignal): ClientError {
+  return new ClientError("aborted", "the caller gave the call up", { cause: reason });
 }

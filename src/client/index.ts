@@ -7,13 +7,9 @@ export type {
   SampleAnswer,
   SampleAsked,
 } from "./answering.ts";
+export { ResponseCache, type ResponseCacheOptions } from "./cache.ts";
 export { ChannelTransport, type ChannelTransportOptions } from "./channel-transport.ts";
-export type {
-  CallOptions,
-  Client,
-  ClientOptions,
-  CompletionTarget,
-} from "./client.ts";
+export type { Client, CompletionTarget } from "./client.ts";
 export { type ConnectOptions, connectTo, duplexTarget } from "./connect.ts";
 export { type Duplex, type DuplexReader, type MemoryEnd, memoryDuplex } from "./duplex.ts";
 export { ClientError, type ClientErrorKind, type ClientErrorOptions } from "./errors.ts";
@@ -33,6 +29,7 @@ export type {
   ToolResult,
 } from "./model.ts";
 export type { Target } from "./negotiate.ts";
+export type { CallOptions, ClientOptions } from "./options.ts";
 export type { FollowOptions, Incoming, Received, Transport, Travel } from "./transport.ts";
 export {
   MemoryVerdicts,

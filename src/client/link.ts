@@ -102,6 +102,8 @@ export class Link {
         this.#cancel(id, method, watch.signal.reason);
         throw watch.signal.reason;
       }
+      // Why it was closed says more than that it was.
+      if (this.#gone !== undefined && isClosed(cause)) throw this.#gone;
       throw cause;
     } finally {
       watch.stop();
@@ -167,6 +169,10 @@ export class Link {
     // Nobody is left to be told that this failed as well.
     this.notify("notifications/cancelled", { requestId: id, reason }).catch(() => undefined);
   }
+}
+
+function isClosed(cause: unknown): boolean {
+  return cause instanceof ClientError && cause.kind === "closed";
 }
 
 function readResult({ reply, status }: Received): JsonObject {

@@ -3,6 +3,7 @@ import type { ChangeableList, ListenFilter } from "../core/call.ts";
 import type { Change } from "../core/notice.ts";
 import type { RequestId } from "../jsonrpc/message.ts";
 import { backOff, sleep } from "../util/backoff.ts";
+import { isWithin } from "../util/uri.ts";
 import type { Connection } from "./connection.ts";
 import { ClientError } from "./errors.ts";
 import type { Link } from "./link.ts";
@@ -42,19 +43,28 @@ const maxAttempts = 8;
 /** Something that lasted this long has worked. */
 const settledMs = 10_000;
 
+export interface ListenersOptions {
+  /** Whether whatever the server says outside of calls is to be heard even if nobody listens. */
+  readonly alwaysFollows: boolean;
+  /** Hears, before any listener, what may have changed while nobody could be told. */
+  missed(change: Change): void;
+  warn(message: string): void;
+}
+
 export class Listeners {
   readonly #connection: Connection;
   readonly #warn: (message: string) => void;
+  readonly #missed: (change: Change) => void;
   readonly #listeners: Set<Listener> = new Set();
-  /** Whether whatever the server says outside of calls is to be heard even if nobody listens. */
   readonly #alwaysFollows: boolean;
   #following:
     | { readonly link: Link; readonly session: string | undefined; readonly open: Promise<void> }
     | undefined;
 
-  constructor(connection: Connection, alwaysFollows: boolean, warn: (message: string) => void) {
+  constructor(connection: Connection, { alwaysFollows, missed, warn }: ListenersOptions) {
     this.#connection = connection;
     this.#alwaysFollows = alwaysFollows;
+    this.#missed = missed;
     this.#warn = warn;
   }
 
@@ -240,25 +250,25 @@ export class Listeners {
   }
 
   #mayHaveMissed(listeners: readonly Listener[]): void {
+    for (const change of listeners.flatMap(({ filter }) => changesOf(filter))) this.#missed(change);
     for (const { filter, onChange } of listeners) {
-      for (const list of filter.lists) onChange({ kind: "list-changed", list });
-      for (const uri of filter.uris) onChange({ kind: "resource-updated", uri });
+      for (const change of changesOf(filter)) onChange(change);
     }
   }
+}
+
+function changesOf({ lists, uris }: ListenFilter): Change[] {
+  return [
+    ...lists.map((list): Change => ({ kind: "list-changed", list })),
+    ...uris.map((uri): Change => ({ kind: "resource-updated", uri })),
+  ];
 }
 
 function wants({ lists, uris }: ListenFilter, change: Change): boolean {
   return change.kind === "list-changed"
     ? lists.includes(change.list)
-    : uris.some((uri) => isWithin(change.uri, uri));
-}
-
-/** An update may be of a part of what was subscribed to (server/resources, 2025-11-25). */
-function isWithin(uri: string, whole: string): boolean {
-  if (!uri.startsWith(whole)) return false;
-  return (
-    uri.length === whole.length || whole.endsWith("/") || /^[/?#]/.test(uri.slice(whole.length))
-  );
+    : // An update may be of a part of what was subscribed to (server/resources, 2025-11-25).
+      uris.some((uri) => isWithin(change.uri, uri));
 }
 
 function isWorthRetrying(cause: unknown): boolean {

@@ -1,8 +1,10 @@
 /** A whole listing out of its pages, however a server cuts them. */
+import type { ChangeableList } from "../core/call.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
 import type { Completed } from "./connection.ts";
 import { ClientError } from "./errors.ts";
 import type { Listings } from "./model.ts";
+import type { Fetched } from "./recall.ts";
 
 export type ListingName = keyof Listings;
 
@@ -12,36 +14,36 @@ interface ListingKind {
   readonly member: string;
   /** What tells an entry from all others. */
   readonly key: string;
+  /** The list whose changes it hears of. */
+  readonly list: ChangeableList;
 }
 
-const kinds: Readonly<Record<ListingName, ListingKind>> = {
-  tools: { method: "tools/list", member: "tools", key: "name" },
-  resources: { method: "resources/list", member: "resources", key: "uri" },
+export const listings: Readonly<Record<ListingName, ListingKind>> = {
+  tools: { method: "tools/list", member: "tools", key: "name", list: "tools" },
+  resources: { method: "resources/list", member: "resources", key: "uri", list: "resources" },
   templates: {
     method: "resources/templates/list",
     member: "resourceTemplates",
     key: "uriTemplate",
+    list: "resources",
   },
-  prompts: { method: "prompts/list", member: "prompts", key: "name" },
+  prompts: { method: "prompts/list", member: "prompts", key: "name", list: "prompts" },
 };
 
 /** Against a server that never comes to an end. */
 const maxPages = 1_000;
 const maxEntries = 100_000;
 
-export interface WholeListing<T> {
-  readonly entries: readonly T[];
-  /** The shortest time that any page may be kept. */
-  readonly cache: Completed["cache"];
-}
-
-/** Fetches every page. Entries that are repeated or that have no name are left out. */
+/**
+ * Fetches every page. Entries that are repeated or that have no name are left out. The whole may
+ * be kept as long as each of its pages: asked for anew, it is one snapshot again.
+ */
 export async function listAll<Name extends ListingName>(
   name: Name,
   request: (method: string, params: JsonObject) => Promise<Completed>,
   warn: (message: string) => void,
-): Promise<WholeListing<Listings[Name]>> {
-  const { method } = kinds[name];
+): Promise<Fetched<readonly Listings[Name][]>> {
+  const { method } = listings[name];
   const entries = new Map<string, Listings[Name]>();
   const seen = new Set<string>();
   const first = await request(method, {});
@@ -50,6 +52,7 @@ export async function listAll<Name extends ListingName>(
   while (next !== undefined) {
     if (seen.has(next) || seen.size >= maxPages || entries.size >= maxEntries) {
       warn(`${method} was cut off: its cursor does not come to an end`);
+      cache = undefined;
       break;
     }
     seen.add(next);
@@ -57,7 +60,7 @@ export async function listAll<Name extends ListingName>(
     cache = shorter(cache, page.cache);
     next = takePage(name, page.result, entries, warn);
   }
-  return { entries: [...entries.values()], cache };
+  return { value: [...entries.values()], cache };
 }
 
 /** @returns the cursor of the next page, where there is one. */
@@ -67,7 +70,7 @@ function takePage<Name extends ListingName>(
   entries: Map<string, Listings[Name]>,
   warn: (message: string) => void,
 ): string | undefined {
-  const { method, member, key } = kinds[name];
+  const { method, member, key } = listings[name];
   const page = result[member];
   if (!Array.isArray(page)) {
     throw new ClientError("invalid-answer", `the result of ${method} has no list of ${member}`);

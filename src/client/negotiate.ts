@@ -6,6 +6,7 @@
 import type { Adapter } from "../revisions/adapter.ts";
 import type { AdapterSet } from "../revisions/adapter-set.ts";
 import { isModernRefusal } from "../revisions/refusals.ts";
+import type { JsonObject } from "../util/json.ts";
 import { ClientError } from "./errors.ts";
 import type { Link } from "./link.ts";
 import type { ServerDescription } from "./model.ts";
@@ -32,6 +33,8 @@ export interface NegotiateOptions {
   readonly signal: AbortSignal;
   /** Wraps a transport and lets what comes over it be heard. */
   link(transport: Transport, adapter: Adapter): Promise<Link>;
+  /** The result of `server/discover`, which `ask` sends, or that of an earlier time. */
+  discover(link: Link, ask: () => Promise<JsonObject>): Promise<JsonObject>;
 }
 
 export interface Negotiated {

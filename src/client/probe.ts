@@ -46,7 +46,8 @@ export async function probe(
 async function discover(link: Link, options: NegotiateOptions): Promise<Probed> {
   const timeoutMs = link.transport.kind === "channel" ? options.probeTimeoutMs : options.timeoutMs;
   const asking = { signal: options.signal, timeoutMs, maxTimeoutMs: timeoutMs };
-  const ask = (): Promise<JsonObject> => link.exchange("server/discover", {}, asking);
+  const ask = (): Promise<JsonObject> =>
+    options.discover(link, () => link.exchange("server/discover", {}, asking));
   try {
     return readDiscovery(link, await ask(), options);
   } catch (cause) {
@@ -85,6 +86,12 @@ function isAboutThisRequest({ kind, status }: ClientError): boolean {
     return status === undefined || status < 500;
   }
   return kind === "http" && status !== undefined && status < 500 && status !== 429;
+}
+
+/** Whether a failure over HTTP is what a server with a handshake says to those who shook no hands. */
+export function isOfOtherEra(cause: ClientError): boolean {
+  const { status = 200 } = cause;
+  return status >= 400 && !isModernRefusal(cause) && isAboutThisRequest(cause);
 }
 
 function readDiscovery(link: Link, result: JsonObject, options: NegotiateOptions): Probed {

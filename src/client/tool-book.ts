@@ -23,6 +23,7 @@ interface Unusable {
 
 export class ToolBook {
   #known: Map<string, Known> = new Map();
+  #isOutdated = false;
   readonly #warn: (message: string) => void;
 
   constructor(warn: (message: string) => void) {
@@ -39,7 +40,17 @@ export class ToolBook {
   learn(tools: readonly Tool[], mirrors: boolean): readonly Tool[] {
     const before = this.#known;
     this.#known = new Map();
+    this.#isOutdated = false;
     return tools.filter((tool) => this.#learnOne(tool, mirrors, before.get(tool.name)));
+  }
+
+  /** Whether the tools have changed since they were listed. */
+  get isOutdated(): boolean {
+    return this.#isOutdated;
+  }
+
+  outdate(): void {
+    this.#isOutdated = true;
   }
 
   paramHeaders(name: string): readonly ParamHeader[] {

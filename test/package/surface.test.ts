@@ -55,7 +55,13 @@ it("anyrev/node exports the same and what Node has besides", () => {
 });
 
 it("anyrev/client exports these names, and on Node how servers are reached there", () => {
-  const clientNames = ["ChannelTransport", "ClientError", "MemoryVerdicts", "connectTo"];
+  const clientNames = [
+    "ChannelTransport",
+    "ClientError",
+    "MemoryVerdicts",
+    "ResponseCache",
+    "connectTo",
+  ];
   expect(Object.keys(portableClient)).toEqual(expect.arrayContaining(clientNames));
   for (const [name, value] of Object.entries(portableClient)) {
     if (name !== "connect") expect(Reflect.get(client, name), name).toBe(value);
