@@ -21,6 +21,7 @@ export const shape2024_11_05: Shape = {
     resource: ["type", "resource", "annotations"],
   },
   structured: "none",
+  completion: ["ref", "argument"],
   progress: ["progressToken", "progress", "total"],
   answerArguments: "declared",
   paramHeaders: "stripped",

@@ -37,6 +37,7 @@ export const shape2025_06_18: Shape = {
     ],
   },
   structured: "objects",
+  completion: [...older.completion, "context"],
   answerArguments: "none",
 };
 

@@ -28,6 +28,8 @@ export interface Shape {
   readonly structured: "none" | "objects" | "anything";
   /** Whether input schemas keep `x-mcp-header`. */
   readonly paramHeaders: "kept" | "stripped";
+  /** What is told of an argument that is to be completed. */
+  readonly completion: readonly string[];
   /** What a report of progress says. */
   readonly progress: readonly string[];
   /** Whether tools that ask take answers among their arguments. */
