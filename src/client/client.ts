@@ -282,14 +282,10 @@ export class Client implements AsyncDisposable {
   #asking({ signal, timeoutMs, maxTimeoutMs, onProgress, reissue }: CallOptions): Asking {
     const own = this.#options;
     const patienceMs = timeoutMs ?? own.timeoutMs ?? defaults.timeoutMs;
-    const mostMs = maxTimeoutMs ?? own.maxTimeoutMs ?? defaults.maxTimeoutMs;
-    return {
-      signal,
-      timeoutMs: patienceMs,
-      maxTimeoutMs: Math.max(mostMs, patienceMs),
-      onProgress,
-      reissue,
-    };
+    // What is said of one call outweighs what is said of all, and that what nobody said.
+    const ownMostMs = own.maxTimeoutMs ?? Math.max(defaults.maxTimeoutMs, own.timeoutMs ?? 0);
+    const mostMs = maxTimeoutMs ?? Math.max(ownMostMs, timeoutMs ?? 0);
+    return { signal, timeoutMs: patienceMs, maxTimeoutMs: mostMs, onProgress, reissue };
   }
 
   #isMirroring(): boolean {

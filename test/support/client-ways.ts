@@ -1,0 +1,67 @@
+/** The ways by which a client reaches a server of this program. */
+import { PassThrough } from "node:stream";
+import {
+  type Duplex,
+  type DuplexReader,
+  duplexTarget,
+  memoryDuplex,
+  type Target,
+} from "anyrev/client";
+import { openMemoryChannel, type Server, serveStdio } from "anyrev/node";
+import { type Revision, revisions } from "./wire.ts";
+
+export const ways = ["memory", "stdio"] as const;
+
+export type WayName = (typeof ways)[number];
+
+export interface Way extends AsyncDisposable {
+  readonly target: Target;
+}
+
+export interface WayRow {
+  readonly way: WayName;
+  readonly revision: Revision;
+}
+
+/** For `it.each`, with `$revision` and `$way` in the name. */
+export function wayRows(of: readonly Revision[] = revisions): WayRow[] {
+  return of.flatMap((revision) => ways.map((way) => ({ revision, way })));
+}
+
+export function openWay(way: WayName, server: Server): Promise<Way> {
+  switch (way) {
+    case "memory":
+      return Promise.resolve(
+        toWay(() => memoryDuplex((receive) => openMemoryChannel(server, receive))),
+      );
+    case "stdio":
+      return Promise.resolve(toWay(() => pipeDuplex(server)));
+  }
+}
+
+function toWay(open: () => Duplex): Way {
+  return { target: duplexTarget(open), [Symbol.asyncDispose]: () => Promise.resolve() };
+}
+
+/** A server over standard input and output, in this process: lines in pieces, as pipes cut them. */
+export function pipeDuplex(server: Server): Duplex {
+  const input = new PassThrough();
+  const output = new PassThrough();
+  let reader: DuplexReader | undefined;
+  let served: Promise<void> = Promise.resolve();
+  return {
+    open: async (given) => {
+      reader = given;
+      output.on("data", (chunk: Buffer) => {
+        for (let at = 0; at < chunk.length; at += 100) reader?.bytes(chunk.subarray(at, at + 100));
+      });
+      served = serveStdio(server, { input, output, drainMs: 50 });
+    },
+    send: (message) => void input.write(`${JSON.stringify(message)}\n`),
+    close: async () => {
+      reader = undefined;
+      input.end();
+      await served;
+    },
+  };
+}
