@@ -10,7 +10,14 @@ export type {
 export { ResponseCache, type ResponseCacheOptions } from "./cache.ts";
 export { ChannelTransport, type ChannelTransportOptions } from "./channel-transport.ts";
 export type { Client, CompletionTarget } from "./client.ts";
-export { type ConnectOptions, connectTo, duplexTarget } from "./connect.ts";
+export {
+  type ConnectOptions,
+  connect,
+  connectTo,
+  duplexTarget,
+  type FetchConnectOptions,
+  httpTarget,
+} from "./connect.ts";
 export { type Duplex, type DuplexReader, type MemoryEnd, memoryDuplex } from "./duplex.ts";
 export { ClientError, type ClientErrorKind, type ClientErrorOptions } from "./errors.ts";
 export type { ServerLog } from "./hearing.ts";
