@@ -24,6 +24,11 @@ export interface EventHub {
   /** The end of a topic as it is now: following from it shows only what comes later. */
   position(topic: string): Awaitable<Cursor>;
   /**
+   * Whether a topic holds an event that is still kept: not before its first, not once the last
+   * of them was forgotten or deleted. Asking neither begins a topic nor keeps it for longer.
+   */
+  exists(topic: string): Awaitable<boolean>;
+  /**
    * Calls back for each event after a cursor, first for those that are there, then as they
    * come, one at a time, until the signal aborts: from then on it calls back no more. `onEvent`
    * must not throw; it may publish. With a signal that has aborted before, it only tells

@@ -104,6 +104,10 @@ export class MemoryHub implements EventHub {
     return this.#cursor(this.#read(topic)?.last ?? this.#last);
   }
 
+  exists(topic: string): boolean {
+    return (this.#read(topic)?.events.length ?? 0) > 0;
+  }
+
   follow(
     topic: string,
     after: Cursor,

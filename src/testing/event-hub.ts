@@ -33,6 +33,7 @@ export function eventHubSuite(open: () => Awaitable<OpenedHub>, runner: SuiteRun
   statesCalls(test);
   statesAbort(test);
   statesLoss(test);
+  statesExistence(test);
   statesIndependence(test);
 }
 
@@ -293,6 +294,54 @@ function statesLoss(test: Test): void {
     await hub.publish("t", "a");
     await hub.delete("t");
     await hub.delete("t");
+  });
+}
+
+function statesExistence(test: Test): void {
+  test("tells that a topic exists from its first event on, whoever asks", async (opened) => {
+    const { hub, other = hub } = opened;
+    const start = await hub.position("t");
+    const ended = new AbortController();
+    await hub.follow("t", start, () => undefined, ended.signal);
+    for (const each of [hub, other]) {
+      assert(!(await each.exists("t")), "a topic exists that never held an event");
+    }
+    // An event without data is an event.
+    await hub.publish("t", "");
+    for (const each of [hub, other]) {
+      assert(await each.exists("t"), "a topic with an event does not exist");
+      assert(!(await each.exists("another")), "one topic was taken for another");
+    }
+    await hub.publish("t", "a");
+    assert(await other.exists("t"), "a topic with two events does not exist");
+    ended.abort();
+  });
+
+  test("tells that a deleted topic does not exist, until it is begun anew", async (opened) => {
+    const { hub, other = hub } = opened;
+    await hub.publish("t", "a");
+    await hub.publish("another", "a");
+    await other.delete("t");
+    for (const each of [hub, other]) {
+      assert(!(await each.exists("t")), "a deleted topic exists");
+      assert(await each.exists("another"), "a topic went with another");
+    }
+    await other.publish("t", "b");
+    for (const each of [hub, other]) assert(await each.exists("t"), "a topic was not begun anew");
+  });
+
+  test("tells that a topic exists as long as its events are kept, asked or not", async (opened) => {
+    const { hub, other = hub } = opened;
+    await hub.publish("t", "a");
+    const ended = new AbortController();
+    await hub.follow("t", await hub.position("t"), () => undefined, ended.signal);
+    await elapse(opened, opened.ttlMs / 4);
+    assert(await hub.exists("t"), "a topic does not exist whose events are kept");
+    await elapse(opened, opened.ttlMs * 2);
+    for (const each of [hub, other]) {
+      assert(!(await each.exists("t")), "a topic exists whose events are gone");
+    }
+    ended.abort();
   });
 }
 

@@ -56,6 +56,7 @@ const broken = {
     publish: (_, data) => hub.publish("t", data),
     follow: (_, after, onEvent, signal) => hub.follow("t", after, onEvent, signal),
     position: () => hub.position("t"),
+    exists: () => hub.exists("t"),
   }),
   "that repeats": (hub) => ({
     ...methodsOf(hub),
@@ -75,6 +76,30 @@ const broken = {
         await hub.publish(topic, data);
         return hub.publish(...before);
       },
+    };
+  },
+  "in which every topic exists": (hub) => ({ ...methodsOf(hub), exists: () => true }),
+  "in which no topic exists": (hub) => ({ ...methodsOf(hub), exists: () => false }),
+  "in which topics go on to exist": (hub) => {
+    const known = new Set<string>();
+    return {
+      ...methodsOf(hub),
+      publish: (topic, data) => {
+        known.add(topic);
+        return hub.publish(topic, data);
+      },
+      exists: (topic) => known.has(topic),
+    };
+  },
+  "in which topics exist that are followed": (hub) => {
+    const known = new Set<string>();
+    return {
+      ...methodsOf(hub),
+      follow: (topic, ...rest) => {
+        known.add(topic);
+        return hub.follow(topic, ...rest);
+      },
+      exists: async (topic) => known.has(topic) || hub.exists(topic),
     };
   },
   "that never deletes": (hub) => ({ ...methodsOf(hub), delete: () => undefined }),
@@ -137,6 +162,7 @@ function methodsOf(hub: EventHub): EventHub {
   return {
     publish: (...args) => hub.publish(...args),
     position: (...args) => hub.position(...args),
+    exists: (...args) => hub.exists(...args),
     follow: (...args) => hub.follow(...args),
     delete: (...args) => hub.delete(...args),
   };

@@ -8,6 +8,7 @@ export function withMethods(hub: EventHub, methods: Partial<EventHub>): EventHub
   return {
     publish: (topic, data) => hub.publish(topic, data),
     position: (topic) => hub.position(topic),
+    exists: (topic) => hub.exists(topic),
     follow: (...args) => hub.follow(...args),
     delete: (topic) => hub.delete(topic),
     ...methods,
@@ -25,6 +26,10 @@ export function remote(hub: EventHub, delayMs = 2): EventHub {
     position: async (topic) => {
       await wait();
       return hub.position(topic);
+    },
+    exists: async (topic) => {
+      await wait();
+      return hub.exists(topic);
     },
     follow: async (topic, after, onEvent, signal) => {
       await wait();

@@ -115,6 +115,7 @@ describe("The feed of changes", () => {
     const hub: EventHub = {
       publish: (...args) => (isDown ? publish(...args) : whole.publish(...args)),
       position: (topic) => whole.position(topic),
+      exists: (topic) => whole.exists(topic),
       follow: (...args) => whole.follow(...args),
       delete: (topic) => whole.delete(topic),
     };

@@ -2,6 +2,7 @@ import { McpError, MemoryHub } from "anyrev";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { RpcReply } from "../../src/jsonrpc/message.ts";
 import { PendingQuestions } from "../../src/server/pending.ts";
+import { withMethods } from "../support/hubs.ts";
 
 type Asked = Readonly<Record<string, unknown>>;
 
@@ -169,17 +170,14 @@ describe("A question of a call that is over", () => {
   it("is not sent either when the call ends while the hub is still asked", async () => {
     const hub = new MemoryHub();
     let goOn = (): void => undefined;
-    const slow = {
-      publish: (topic: string, data: string) => hub.publish(topic, data),
-      position: async (topic: string) => {
+    const slow = withMethods(hub, {
+      position: async (topic) => {
         await new Promise<void>((resolve) => {
           goOn = resolve;
         });
         return hub.position(topic);
       },
-      follow: (...args: Parameters<MemoryHub["follow"]>) => hub.follow(...args),
-      delete: (topic: string) => hub.delete(topic),
-    };
+    });
     const [pending, by, call] = [new PendingQuestions(slow), caller(), new AbortController()];
     const answer = ask(pending, by, { signal: call.signal });
     await turn();
@@ -233,13 +231,7 @@ describe("A question between two workers", () => {
       ];
       for (const fail of failures) {
         const whole = new MemoryHub();
-        const hub = {
-          publish: (topic: string, data: string) => whole.publish(topic, data),
-          position: (topic: string) => whole.position(topic),
-          follow: (...args: Parameters<MemoryHub["follow"]>) => whole.follow(...args),
-          delete: (topic: string) => whole.delete(topic),
-          [broken]: fail,
-        };
+        const hub = withMethods(whole, { [broken]: fail });
         const [pending, by] = [new PendingQuestions(hub), caller()];
         const answer = ask(pending, by);
         await turn();
@@ -256,12 +248,7 @@ describe("A question between two workers", () => {
 
   it("does not wait for an answer that the hub could never bring", async () => {
     const hub = new MemoryHub();
-    const lossy = {
-      publish: (topic: string, data: string) => hub.publish(topic, data),
-      position: (topic: string) => hub.position(topic),
-      follow: () => false,
-      delete: (topic: string) => hub.delete(topic),
-    };
+    const lossy = withMethods(hub, { follow: () => false });
     const by = caller();
     await expect(ask(new PendingQuestions(lossy), by)).rejects.toThrow(/lost the topic/);
     expect(by.sent).toEqual([]);
