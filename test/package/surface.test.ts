@@ -11,9 +11,11 @@ const names = [
   "DeclarationError",
   "McpError",
   "MemoryHub",
+  "MemoryKeys",
   "MemoryOneTime",
   "MemorySessions",
   "Rejection",
+  "StoreError",
   "adapter2024_11_05",
   "adapter2025_03_26",
   "adapter2025_06_18",
@@ -55,7 +57,9 @@ it("anyrev/node exports the same and what Node has besides", () => {
 it("anyrev/testing exports the contract suites", () => {
   expect(Object.keys(testing).sort()).toEqual([
     "eventHubSuite",
+    "keyStoreSuite",
     "oneTimeStoreSuite",
+    "sessionCapsSuite",
     "sessionStoreSuite",
   ]);
 });
