@@ -7,6 +7,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^anyrev\/node$/, replacement: source("node/index.ts") },
+      { find: /^anyrev\/stores\/(\w+)$/, replacement: source("stores/$1.ts") },
       { find: /^anyrev\/testing$/, replacement: source("testing/index.ts") },
       { find: /^anyrev$/, replacement: source("index.ts") },
     ],
