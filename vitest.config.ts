@@ -14,6 +14,7 @@ export default defineConfig({
   },
   test: {
     include: ["test/**/*.test.ts"],
+    globalSetup: ["./test/support/servers.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     reporters: ["dot", "./test/support/closing-line.ts"],

@@ -39,11 +39,13 @@ export class SharedHub implements EventHub {
 
   publish(topic: string, data: string): Awaitable<Cursor> {
     const name = this.#name(topic);
-    if (data.length > this.#limits.maxEventLength) {
-      const most = this.#limits.maxEventLength;
-      throw new StoreError("too-large", `an event takes ${data.length} characters of ${most}`);
+    const kept = toKept(data);
+    const { maxEventLength } = this.#limits;
+    if (kept.length > maxEventLength) {
+      const sizes = `an event takes ${kept.length} characters; ${maxEventLength} are kept`;
+      throw new StoreError("too-large", sizes);
     }
-    return after(this.#topics.publish(name, toKept(data)), (place) => {
+    return after(this.#topics.publish(name, kept), (place) => {
       this.#tails.get(name)?.offer(place, data);
       return toCursor(place);
     });

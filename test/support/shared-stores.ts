@@ -1,4 +1,6 @@
 /** Every contract suite over a backend that workers share. */
+
+import { setTimeout as delay } from "node:timers/promises";
 import type { EventHub, KeyStore, OneTimeStore, SessionStore } from "anyrev";
 import type { SharedStores, SharedStoresOptions } from "anyrev/stores/sqlite";
 import {
@@ -9,19 +11,22 @@ import {
   sessionCapsSuite,
   sessionStoreSuite,
 } from "anyrev/testing";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { record } from "../../src/testing/record.ts";
 
 /** Two workers over one place that nobody else uses. */
 export interface Workers {
   readonly one: SharedStores;
   readonly other: SharedStores;
+  /** Lets time pass, by making all that is kept so much older. */
+  pass(ms: number): Promise<void>;
   close(): Promise<void>;
 }
 
 export type OpenWorkers = (options?: SharedStoresOptions) => Promise<Workers>;
 
-/** So short that a test may wait for it, so long that a slow machine gets something done. */
-const ttlMs = 1_000;
+/** So long that nothing expires before a test lets the time pass. */
+const ttlMs = 100_000;
 
 /** Runs the suites of all contracts, each test over two workers of its own. */
 export function describeStores(backend: string, open: OpenWorkers): void {
@@ -29,8 +34,8 @@ export function describeStores(backend: string, open: OpenWorkers): void {
     options: SharedStoresOptions,
     pick: (stores: SharedStores) => T,
   ): Promise<Opened & { one: T; other: T }> => {
-    const { one, other, close } = await open(options);
-    return { one: pick(one), other: pick(other), ttlMs, close };
+    const { one, other, pass, close } = await open(options);
+    return { one: pick(one), other: pick(other), ttlMs, pass, close };
   };
   const kept = async (options: SharedStoresOptions) => {
     const { one, other, ...rest } = await opened(options, ({ sessions }): SessionStore => sessions);
@@ -45,6 +50,25 @@ export function describeStores(backend: string, open: OpenWorkers): void {
       },
       { test },
     );
+  });
+
+  describe.concurrent(`Time in ${backend}`, () => {
+    test("passes by itself, and ends what is kept", async () => {
+      const { one, other, close } = await open({
+        sessions: { ttlMs: 300 },
+        events: { ttlMs: 300 },
+      });
+      const start = await one.hub.position("t");
+      await one.sessions.create(record("a"));
+      await one.hub.publish("t", "a");
+      expect(await one.oneTime.claim("a", 300)).toBe(true);
+      await delay(400);
+      expect(await other.sessions.get("a")).toBeUndefined();
+      expect(await other.hub.exists("t")).toBe(false);
+      expect(await other.hub.follow("t", start, () => {}, AbortSignal.abort())).toBe(false);
+      expect(await other.oneTime.claim("a", 300)).toBe(true);
+      await close();
+    });
   });
 
   describe.concurrent(`Sessions in ${backend}`, () => {
@@ -73,3 +97,20 @@ export function describeStores(backend: string, open: OpenWorkers): void {
     );
   });
 }
+
+let prefixes = 0;
+
+/** A part of a server that nobody else uses. */
+export function makePrefix(): string {
+  return `t${process.pid}_${Date.now() % 100_000}_${++prefixes}`;
+}
+
+/** Where tables keep a time, apart from their prefix. */
+export const stamps: readonly (readonly [table: string, column: string])[] = [
+  ["sessions", "expires_at"],
+  ["topics", "written_at"],
+  ["topics", "used_at"],
+  ["used", "expires_at"],
+  ["keys", "made_at"],
+  ["tasks", "due_at"],
+];

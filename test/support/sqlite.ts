@@ -8,7 +8,7 @@ import {
   type SqliteStoresOptions,
 } from "anyrev/stores/sqlite";
 import Database from "better-sqlite3";
-import type { Workers } from "./shared-stores.ts";
+import { stamps, type Workers } from "./shared-stores.ts";
 
 export interface OpenDatabase extends SqliteDatabase {
   close(): unknown;
@@ -34,6 +34,11 @@ export async function openSqlite(
   return {
     one,
     other,
+    pass: async (ms) => {
+      for (const [table, column] of stamps) {
+        first.prepare(`UPDATE anyrev_${table} SET ${column} = ${column} - :ms`).run({ ms });
+      }
+    },
     close: async () => {
       await Promise.all([one.close(), other.close()]);
       first.close();
