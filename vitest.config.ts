@@ -8,12 +8,14 @@ export default defineConfig({
     alias: [
       { find: /^anyrev\/client$/, replacement: source("node/client.ts") },
       { find: /^anyrev\/node$/, replacement: source("node/index.ts") },
+      { find: /^anyrev\/stores\/(\w+)$/, replacement: source("stores/$1.ts") },
       { find: /^anyrev\/testing$/, replacement: source("testing/index.ts") },
       { find: /^anyrev$/, replacement: source("index.ts") },
     ],
   },
   test: {
     include: ["test/**/*.test.ts"],
+    globalSetup: ["./test/support/servers.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     reporters: ["dot", "./test/support/closing-line.ts"],

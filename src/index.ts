@@ -83,6 +83,7 @@ export type {
   StandardSchema,
 } from "./core/schema.ts";
 export { createServer, type Declared, type Server, type ServerOptions } from "./core/server.ts";
+export { StoreError, type StoreErrorCode, type StoreErrorOptions } from "./core/store-error.ts";
 export { parseUriTemplate, type TemplateValue, type UriTemplate } from "./core/uri-template.ts";
 export type {
   Adapter,
@@ -124,7 +125,13 @@ export type { HttpReply, HttpRequest } from "./server/http.ts";
 export { createLegacySse, type LegacySse, type LegacySseOptions } from "./server/legacy-sse.ts";
 export { type MemoryChannel, openMemoryChannel } from "./server/memory-channel.ts";
 export type { Cursor, EventHub, HubEvent } from "./stores/event-hub.ts";
+export type {
+  KeyStore,
+  KeyStoreOptions,
+  RingKey,
+} from "./stores/key-store.ts";
 export { MemorySessions, type MemorySessionsOptions } from "./stores/memory.ts";
 export { MemoryHub, type MemoryHubOptions } from "./stores/memory-hub.ts";
-export type { SessionRecord, SessionStore } from "./stores/session-store.ts";
+export { MemoryKeys, type MemoryKeysOptions } from "./stores/memory-keys.ts";
+export type { SessionRecord, SessionStore, SessionStoreOptions } from "./stores/session-store.ts";
 export type { Awaitable } from "./util/awaitable.ts";

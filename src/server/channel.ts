@@ -63,7 +63,9 @@ export class Channel {
     this.#adapters = toAdapterSet(options.revisions);
     this.#binder = new Binder(server, this.#adapters);
     // A connection lasts as long as it lasts, and so does its session.
-    this.#sessions = new Sessions(new MemorySessions({ ttlMs: Number.POSITIVE_INFINITY, max: 1 }));
+    this.#sessions = new Sessions(
+      new MemorySessions({ ttlMs: Number.POSITIVE_INFINITY, maxSessions: 1 }),
+    );
     this.#answerer = assemble(server, this.#adapters, {
       sessions: this.#sessions,
       hub: undefined,

@@ -168,6 +168,8 @@ class SseTransport {
       capabilities: {},
       logLevel: undefined,
       subscriptions: [],
+      principal: "",
+      values: {},
       writeVersion: 0,
     });
     return after(created, () => this.#stream(id));

@@ -29,6 +29,8 @@ export class Sessions {
       capabilities: call.capabilities ?? {},
       logLevel: undefined,
       subscriptions: [],
+      principal: "",
+      values: {},
       writeVersion: 0,
     };
     return after(this.#store.create(record), () => id);
@@ -37,11 +39,7 @@ export class Sessions {
   /** The live session of that id, whose expiry is put off by being asked for. */
   find(id: string): Awaitable<SessionRecord | undefined> {
     if (!idSyntax.test(id)) return undefined;
-    return after(this.#store.get(id), (record) =>
-      record === undefined
-        ? undefined
-        : after(this.#store.touch(id), (live) => (live ? record : undefined)),
-    );
+    return this.#store.touch(id);
   }
 
   end(id: string): Awaitable<boolean> {

@@ -1,20 +1,17 @@
 /** Sessions in the memory of one process: the default, for one worker. */
-import type { SessionRecord, SessionStore } from "./session-store.ts";
+import { writeRecord } from "./record.ts";
+import {
+  type SessionLimits,
+  type SessionRecord,
+  type SessionStore,
+  type SessionStoreOptions,
+  toSessionLimits,
+} from "./session-store.ts";
 
-export interface MemorySessionsOptions {
-  /** How long a session lives without a request, in milliseconds. @default 3600000 */
-  readonly ttlMs?: number | undefined;
-  /**
-   * How many sessions there are at most. Past it the one that was longest idle ends, and
-   * its client starts anew: a flood of handshakes cannot fill the memory, nor lock anyone
-   * out. @default 10000
-   */
-  readonly max?: number | undefined;
+export interface MemorySessionsOptions extends SessionStoreOptions {
   /** The clock, in milliseconds. @default Date.now */
   readonly now?: (() => number) | undefined;
 }
-
-const defaults = Object.freeze({ ttlMs: 3_600_000, max: 10_000 });
 
 interface Kept {
   record: SessionRecord;
@@ -24,13 +21,13 @@ interface Kept {
 export class MemorySessions implements SessionStore {
   /** Longest idle first: every use moves a session to the end. */
   readonly #kept: Map<string, Kept> = new Map();
-  readonly #ttlMs: number;
-  readonly #max: number;
+  /** The ids of each principal, longest idle first; nobody in particular has none here. */
+  readonly #owned: Map<string, Set<string>> = new Map();
+  readonly #limits: SessionLimits;
   readonly #now: () => number;
 
   constructor(options: MemorySessionsOptions = {}) {
-    this.#ttlMs = options.ttlMs ?? defaults.ttlMs;
-    this.#max = options.max ?? defaults.max;
+    this.#limits = toSessionLimits(options);
     this.#now = options.now ?? Date.now;
   }
 
@@ -40,8 +37,11 @@ export class MemorySessions implements SessionStore {
   }
 
   create(record: SessionRecord): void {
-    this.#makeRoom();
-    this.#kept.set(record.id, { record, expiresAt: this.#now() + this.#ttlMs });
+    writeRecord(record, this.#limits.maxLength);
+    this.#drop(record.id);
+    this.#makeRoom(record.principal);
+    const kept: Kept = { record, expiresAt: 0 };
+    this.#use(record.id, kept);
   }
 
   get(id: string): SessionRecord | undefined {
@@ -49,45 +49,66 @@ export class MemorySessions implements SessionStore {
   }
 
   save(record: SessionRecord, writeVersion: number): boolean {
+    writeRecord(record, this.#limits.maxLength);
     const kept = this.#find(record.id);
     if (kept === undefined || kept.record.writeVersion !== writeVersion) return false;
-    kept.record = { ...record, writeVersion: writeVersion + 1 };
+    const { principal } = kept.record;
+    kept.record = { ...record, principal, writeVersion: writeVersion + 1 };
     this.#use(record.id, kept);
     return true;
   }
 
-  touch(id: string): boolean {
+  touch(id: string): SessionRecord | undefined {
     const kept = this.#find(id);
-    if (kept === undefined) return false;
+    if (kept === undefined) return undefined;
     this.#use(id, kept);
-    return true;
+    return kept.record;
   }
 
   delete(id: string): boolean {
     const live = this.#find(id) !== undefined;
-    this.#kept.delete(id);
+    this.#drop(id);
     return live;
   }
 
   #find(id: string): Kept | undefined {
     const kept = this.#kept.get(id);
     if (kept === undefined || kept.expiresAt > this.#now()) return kept;
-    this.#kept.delete(id);
+    this.#drop(id);
     return undefined;
   }
 
   #use(id: string, kept: Kept): void {
-    kept.expiresAt = this.#now() + this.#ttlMs;
+    kept.expiresAt = this.#now() + this.#limits.ttlMs;
     this.#kept.delete(id);
     this.#kept.set(id, kept);
+    const { principal } = kept.record;
+    if (principal === "") return;
+    const owned = this.#owned.get(principal) ?? new Set();
+    owned.delete(id);
+    this.#owned.set(principal, owned.add(id));
+  }
+
+  #drop(id: string): void {
+    const kept = this.#kept.get(id);
+    if (kept === undefined) return;
+    this.#kept.delete(id);
+    const owned = this.#owned.get(kept.record.principal);
+    owned?.delete(id);
+    if (owned?.size === 0) this.#owned.delete(kept.record.principal);
   }
 
   /** All sessions live equally long, so those that expired stand at the front. */
-  #makeRoom(): void {
+  #makeRoom(principal: string): void {
     const now = this.#now();
+    for (const id of this.#owned.get(principal) ?? []) {
+      const owned = this.#owned.get(principal)?.size ?? 0;
+      if (owned < this.#limits.maxSessionsPerPrincipal) break;
+      this.#drop(id);
+    }
     for (const [id, kept] of this.#kept) {
-      if (kept.expiresAt > now && this.#kept.size < this.#max) return;
-      this.#kept.delete(id);
+      if (kept.expiresAt > now && this.#kept.size < this.#limits.maxSessions) return;
+      this.#drop(id);
     }
   }
 }

@@ -64,7 +64,17 @@ function statesOrder(test: Test): void {
 
   test("keeps data as it is, long and short", async ({ hub }) => {
     const seen = await follow(hub, "t");
-    const data = ["", " ", '{"a":[1,null]}', "a\nb\r\nc", "é ☕ \u{1f9e8}", "x".repeat(100_000)];
+    const data = [
+      "",
+      " ",
+      '{"a":[1,null]}',
+      "a\nb\r\nc",
+      "é ☕ \u{1f9e8}",
+      "x".repeat(100_000),
+      "a\u0000b",
+      "\u0001",
+      "\ud800",
+    ];
     for (const each of data) await hub.publish("t", each);
     await until(() => seen.all.length >= data.length, "all of them");
     assertEqual(seen.all, data, "the data");

@@ -4,6 +4,8 @@
  */
 
 export { eventHubSuite, type OpenedHub } from "./event-hub.ts";
+export { keyStoreSuite, type OpenedKeyStore } from "./key-store.ts";
 export { type OpenedOneTimeStore, oneTimeStoreSuite } from "./one-time.ts";
 export type { Opened, SuiteRunner } from "./runner.ts";
+export { sessionCapsSuite } from "./session-caps.ts";
 export { type OpenedSessionStore, sessionStoreSuite } from "./session-store.ts";

@@ -1,6 +1,7 @@
 /** What every session store promises, as tests: pass them, and anyrev keeps its sessions there. */
-import type { SessionRecord, SessionStore } from "../stores/session-store.ts";
+import type { SessionStore } from "../stores/session-store.ts";
 import type { Awaitable } from "../util/awaitable.ts";
+import { record } from "./record.ts";
 import { assert, assertEqual, elapse, type Opened, perTest, type SuiteRunner } from "./runner.ts";
 
 /** `ttlMs` is how long a record lives unless it is saved or touched. */
@@ -35,12 +36,24 @@ function statesKeeping(test: Test): void {
       capabilities: { roots: { listChanged: true }, elicitation: { form: {}, url: {} } },
       logLevel: "warning",
       subscriptions: ["note://1", "note://é?x=1&y='2'"],
+      principal: "someone é ☕",
+      values: { count: 1, nested: { list: [1, null, "\u0000 \ud800"] }, "": "", __proto: {} },
     });
     const bare = record("b", { revision: "2024-11-05", client: undefined, capabilities: {} });
     await store.create(full);
     await other.create(bare);
     assertEqual(await other.get("a"), full, "a full record");
     assertEqual(await store.get("b"), bare, "a bare record");
+  });
+
+  test("gives the record to who touches it, as it is by then", async (opened) => {
+    const { store, other = store } = opened;
+    await store.create(record("a"));
+    assertEqual(await other.touch("a"), record("a"), "the record that was touched");
+    const saved = record("a", { logLevel: "error", values: { count: 1 } });
+    await store.save(saved, 0);
+    assertEqual(await other.touch("a"), { ...saved, writeVersion: 1 }, "the record touched again");
+    assertEqual(await store.touch("b"), undefined, "a record that is not there");
   });
 
   test("knows a record by its own id alone", async ({ store }) => {
@@ -152,7 +165,7 @@ function statesDeleting(test: Test): void {
 }
 
 function statesExpiry(test: Test): void {
-  const uses: readonly (readonly [string, (store: SessionStore) => Awaitable<boolean>])[] = [
+  const uses: readonly (readonly [string, (store: SessionStore) => Awaitable<unknown>])[] = [
     ["touched", (store) => store.touch("a")],
     ["saved", (store) => store.save(record("a"), 0)],
   ];
@@ -161,7 +174,7 @@ function statesExpiry(test: Test): void {
       const { store, other = store, ttlMs } = opened;
       await store.create(record("a"));
       await elapse(opened, ttlMs * 0.6);
-      assert(await use(other), `a record within its time was not ${used}`);
+      assert(Boolean(await use(other)), `a record within its time was not ${used}`);
       await elapse(opened, ttlMs * 0.6);
       assert((await store.get("a")) !== undefined, "the record expired too early");
       await elapse(opened, ttlMs * 0.6);
@@ -191,19 +204,6 @@ function statesExpiry(test: Test): void {
     await store.create(anew);
     assertEqual(await other.get("a"), anew, "the record that took its id");
   });
-}
-
-function record(id: string, more: Partial<SessionRecord> = {}): SessionRecord {
-  return {
-    id,
-    revision: "2025-06-18",
-    client: { name: "suite", version: "1.0.0" },
-    capabilities: { roots: {} },
-    logLevel: undefined,
-    subscriptions: [],
-    writeVersion: 0,
-    ...more,
-  };
 }
 
 async function subscribe(store: SessionStore, uri: string): Promise<void> {

@@ -205,7 +205,7 @@ describe.each(bridgeKinds)("Over the %s bridge", (kind) => {
     });
 
     test("past the cap the session that was longest idle ends", async () => {
-      const bridge = await serving({ sessionStore: new MemorySessions({ max: 2 }) });
+      const bridge = await serving({ sessionStore: new MemorySessions({ maxSessions: 2 }) });
       const first = await open(bridge, revision);
       const second = await open(bridge, revision);
       await identity(bridge, revision, first);

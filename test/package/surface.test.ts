@@ -13,9 +13,11 @@ const names = [
   "DeclarationError",
   "McpError",
   "MemoryHub",
+  "MemoryKeys",
   "MemoryOneTime",
   "MemorySessions",
   "Rejection",
+  "StoreError",
   "adapter2024_11_05",
   "adapter2025_03_26",
   "adapter2025_06_18",
@@ -72,7 +74,9 @@ it("anyrev/client exports these names, and on Node how servers are reached there
 it("anyrev/testing exports the contract suites", () => {
   expect(Object.keys(testing).sort()).toEqual([
     "eventHubSuite",
+    "keyStoreSuite",
     "oneTimeStoreSuite",
+    "sessionCapsSuite",
     "sessionStoreSuite",
   ]);
 });

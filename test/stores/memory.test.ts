@@ -1,13 +1,16 @@
 /** The contracts of the stores, kept by those in memory. */
-import { MemoryHub } from "anyrev";
+import { MemoryHub, MemoryKeys, MemorySessions } from "anyrev";
 import {
   eventHubSuite,
+  keyStoreSuite,
   type OpenedHub,
+  type OpenedKeyStore,
   type OpenedSessionStore,
+  sessionCapsSuite,
   sessionStoreSuite,
 } from "anyrev/testing";
 import { describe, test } from "vitest";
-import { later, openHub, openSessions } from "../support/suite.ts";
+import { later, openHub, openSessions, stand } from "../support/suite.ts";
 
 describe("Events in memory", () => {
   eventHubSuite(openHub, { test });
@@ -36,4 +39,32 @@ describe("Sessions that come later", () => {
     return { ...opened, store: later(opened.store), other: later(opened.store) };
   };
   sessionStoreSuite(open, { test });
+});
+
+describe("Sessions in memory, at their caps", () => {
+  sessionCapsSuite(
+    (caps) => {
+      const { now, pass } = stand();
+      return { store: new MemorySessions({ ...caps, now }), ttlMs: 3_600_000, pass };
+    },
+    { test },
+  );
+});
+
+const openKeys = (): OpenedKeyStore => {
+  const { now, pass } = stand();
+  const store = new MemoryKeys({ rotateMs: 1_000, retireMs: 1_000, now });
+  return { store, ttlMs: 1_000, pass };
+};
+
+describe("Keys in memory", () => {
+  keyStoreSuite(openKeys, { test });
+});
+
+describe("Keys that come later", () => {
+  const open = (): OpenedKeyStore => {
+    const opened = openKeys();
+    return { ...opened, store: later(opened.store), other: later(opened.store) };
+  };
+  keyStoreSuite(open, { test });
 });

@@ -42,12 +42,18 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 const storesOfServer = [
   "src/stores/session-store.ts",
   "src/stores/event-hub.ts",
+  "src/stores/key-store.ts",
   "src/stores/memory.ts",
   "src/stores/memory-hub.ts",
+  "src/stores/memory-keys.ts",
 ];
 
 /** A contract suite knows contracts alone: every backend is handed to it. */
-const storesOfTesting = ["src/stores/session-store.ts", "src/stores/event-hub.ts"];
+const storesOfTesting = [
+  "src/stores/session-store.ts",
+  "src/stores/event-hub.ts",
+  "src/stores/key-store.ts",
+];
 
 const onRuntime = ["node", "cli"];
 

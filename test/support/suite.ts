@@ -5,7 +5,7 @@ import type { OpenedHub, OpenedSessionStore, SuiteRunner } from "anyrev/testing"
 const ttlMs = 1_000;
 
 /** A clock that stands until it is told. */
-function stand(): { readonly now: () => number; readonly pass: (ms: number) => void } {
+export function stand(): { readonly now: () => number; readonly pass: (ms: number) => void } {
   let time = 1_000_000;
   return {
     now: () => time,

@@ -26,6 +26,8 @@ const record: SessionRecord = {
   capabilities: {},
   logLevel: undefined,
   subscriptions: ["a:1"],
+  principal: "",
+  values: {},
   writeVersion: 0,
 };
 
@@ -212,9 +214,9 @@ describe.each(failures)("The stream of a session, where something %s", (_, fail)
     let isDown = false;
     const failing: SessionStore = {
       create: (each) => store.create(each),
-      get: (id) => (isDown ? fail() : store.get(id)),
+      get: (id) => store.get(id),
       save: (each, version) => store.save(each, version),
-      touch: (id) => store.touch(id),
+      touch: (id) => (isDown ? fail() : store.touch(id)),
       delete: (id) => store.delete(id),
     };
     const hub = new MemoryHub();

@@ -1,0 +1,72 @@
+/** Programs that listen, started for tests and stopped by their own id. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+
+export interface Launch {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The user to run it as, where that is not the one who runs the tests. */
+  readonly user?: { readonly uid: number; readonly gid: number } | undefined;
+  /** Rejects as long as it is not there. */
+  readonly probe: () => Promise<unknown>;
+}
+
+/** Starts a program that goes on when this process ends, and waits until it answers. */
+export async function launch({ command, args, user, probe }: Launch): Promise<ChildProcess> {
+  const child = spawn(command, args, {
+    ...user,
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let said = "";
+  let fault: Error | undefined;
+  const hear = (data: unknown): void => {
+    said = `${said}${data}`.slice(-4_000);
+  };
+  child.stdout?.on("data", hear);
+  child.stderr?.on("data", hear);
+  child.once("error", (cause) => {
+    fault = cause;
+  });
+  for (const end = Date.now() + 30_000; ; await delay(20)) {
+    const isOver = child.exitCode !== null || child.signalCode !== null;
+    if (fault !== undefined || isOver || Date.now() > end) {
+      child.kill("SIGKILL");
+      throw new Error(`${command} did not start: ${fault?.message ?? said}`);
+    }
+    try {
+      await probe();
+      break;
+    } catch {
+      // Not yet.
+    }
+  }
+  child.unref();
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.removeAllListeners("data");
+    stream?.resume();
+    // A pipe to this process would hold it, and break when it ends.
+    (stream as unknown as { unref?(): void } | null)?.unref?.();
+  }
+  return child;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+export async function stop(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill(signal);
+  child.kill("SIGCONT");
+  await ended;
+}
