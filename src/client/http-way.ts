@@ -4,7 +4,6 @@ import type { Ending } from "../util/ending.ts";
 import { ClientError } from "./errors.ts";
 import { EventSourceReader, type SourceEvent } from "./event-source.ts";
 import {
-  type Exchanged,
   exchange,
   type HttpAnswer,
   type HttpOutgoing,
@@ -43,8 +42,14 @@ export interface HttpWayOptions {
 
 export interface Going {
   readonly method: HttpOutgoing["method"];
-  /** Those of the protocol, names in lower case. */
+  /** Where to, if not to the server's own URL. */
+  readonly url?: URL | undefined;
+  /** Those that the revision adds; names in lower case, as in all of these. */
   readonly headers: HeaderRecord;
+  /** Those that every request of its kind has. */
+  readonly common: HeaderRecord;
+  /** Of a session, and of a place in a stream. */
+  readonly place?: HeaderRecord | undefined;
   readonly body?: string | undefined;
   readonly signal: AbortSignal;
   readonly repeatable: boolean;
@@ -71,10 +76,19 @@ export class HttpWay {
     this.#ending = ending;
   }
 
-  async send(going: Going, url: URL = this.url): Promise<Exchanged> {
-    const own = typeof this.#own === "function" ? await this.#ask(this.#own, going) : this.#own;
-    const { method, body, signal, repeatable } = going;
-    const headers = { ...own, ...going.headers };
+  send(going: Going): Promise<HttpAnswer> {
+    if (typeof this.#own !== "function") return this.#sendWith(this.#own, going);
+    return this.#ask(this.#own, going).then((own) => this.#sendWith(own, going));
+  }
+
+  #sendWith(own: HeaderRecord, going: Going): Promise<HttpAnswer> {
+    const { method, url = this.url, body, signal, repeatable, place } = going;
+    // Filled by hand: spreading would make objects that are slow to read, once for each call.
+    const headers: Record<string, string> = {};
+    fill(headers, own);
+    fill(headers, going.headers);
+    fill(headers, going.common);
+    if (place !== undefined) fill(headers, place);
     return exchange(this.sender, { method, url, headers, body, signal, repeatable });
   }
 
@@ -93,14 +107,20 @@ export class HttpWay {
     }
   }
 
-  /** The body of an answer that is no stream; nothing of one that is too large to be an error. */
+  /** The body of an answer that is no stream; nothing of a refusal that is too large to be one. */
   async read(answer: HttpAnswer): Promise<ReadAnswer> {
-    const text = await answer.text(this.maxMessageBytes).catch((cause: unknown) => {
-      const isRefusal = answer.status >= 400 && cause instanceof ClientError;
-      if (isRefusal && cause.kind === "too-large") return "";
-      throw cause;
-    });
-    return { answer, text, messages: text === "" ? undefined : parseMessages(text, this.maxDepth) };
+    let text = "";
+    try {
+      text = await answer.text(this.maxMessageBytes);
+    } catch (cause) {
+      const isTooLarge = cause instanceof ClientError && cause.kind === "too-large";
+      if (!isTooLarge || answer.status < 400) throw cause;
+    }
+    return {
+      answer,
+      text,
+      messages: text === "" ? undefined : parseMessages(text, this.maxDepth),
+    };
   }
 
   /**
@@ -186,6 +206,13 @@ function toHttpUrl(given: string | URL): URL {
     throw new TypeError("credentials belong into the headers option, not into the URL");
   }
   return url;
+}
+
+function fill(headers: Record<string, string>, more: HeaderRecord): void {
+  for (const name in more) {
+    const value = more[name];
+    if (value !== undefined) headers[name] = value;
+  }
 }
 
 function lowerCase(headers: HeaderRecord): HeaderRecord {

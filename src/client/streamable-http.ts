@@ -45,10 +45,12 @@ export interface StreamableHttpOptions extends HttpWayOptions {
 }
 
 const sessionHeader = "mcp-session-id";
-const postHeaders = {
+const ofPosts = {
   "content-type": "application/json",
   accept: "application/json, text/event-stream",
 };
+const ofStreams = { accept: "text/event-stream" };
+const none = {};
 
 /** Visible ASCII (basic/transports, Session Management, 2025-11-25). */
 const sessionSyntax = /^[\x21-\x7e]+$/;
@@ -161,18 +163,19 @@ export class StreamableHttp implements Transport {
     const method = message["method"];
     return this.#go({
       method: "POST",
-      headers: withSession({ ...headers, ...postHeaders }, session),
+      headers,
+      common: ofPosts,
+      place: session === undefined ? undefined : { [sessionHeader]: session },
       body: JSON.stringify(message),
       signal,
       repeatable: !("id" in message) || method === undefined || repeatable.has(method),
     });
   }
 
-  async #go(going: Going): Promise<HttpAnswer> {
+  #go(going: Going): Promise<HttpAnswer> {
     if (this.#closed !== undefined) throw clientClosed();
     this.#version = going.headers[versionHeader] ?? this.#version;
-    const { answer } = await this.#way.send(going);
-    return answer;
+    return this.#way.send(going);
   }
 
   async #body(answer: HttpAnswer, asking: Asking): Promise<Received> {
@@ -278,13 +281,15 @@ export class StreamableHttp implements Transport {
     from: string | undefined,
     signal: AbortSignal,
   ): Promise<HttpAnswer | ClientError> {
-    const headers: Record<string, string> = { accept: "text/event-stream" };
-    if (version !== undefined) headers[versionHeader] = version;
-    if (from !== undefined) headers["last-event-id"] = from;
+    const place: Record<string, string> = {};
+    if (session !== undefined) place[sessionHeader] = session;
+    if (from !== undefined) place["last-event-id"] = from;
     try {
       const answer = await this.#go({
         method: "GET",
-        headers: withSession(headers, session),
+        headers: withVersion(version),
+        common: ofStreams,
+        place,
         signal,
         repeatable: true,
       });
@@ -346,12 +351,12 @@ export class StreamableHttp implements Transport {
   async #endSession(session: string): Promise<void> {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), this.#options.closeTimeoutMs ?? 1_000);
-    const headers: Record<string, string> = {};
-    if (this.#version !== undefined) headers[versionHeader] = this.#version;
     try {
-      const { answer } = await this.#way.send({
+      const answer = await this.#way.send({
         method: "DELETE",
-        headers: withSession(headers, session),
+        headers: withVersion(this.#version),
+        common: none,
+        place: { [sessionHeader]: session },
         signal: late.signal,
         repeatable: true,
       });
@@ -364,12 +369,8 @@ export class StreamableHttp implements Transport {
   }
 }
 
-function withSession(
-  headers: Record<string, string>,
-  session: string | undefined,
-): Readonly<Record<string, string>> {
-  if (session !== undefined) headers[sessionHeader] = session;
-  return headers;
+function withVersion(version: string | undefined): Readonly<Record<string, string>> {
+  return version === undefined ? none : { [versionHeader]: version };
 }
 
 /** Nobody waits for it any more. */
