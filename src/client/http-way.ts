@@ -3,14 +3,8 @@ import { isPromise } from "../util/awaitable.ts";
 import type { Ending } from "../util/ending.ts";
 import { ClientError } from "./errors.ts";
 import { EventSourceReader, type SourceEvent } from "./event-source.ts";
-import {
-  exchange,
-  type HttpAnswer,
-  type HttpOutgoing,
-  type HttpSender,
-  tooLarge,
-} from "./http-exchange.ts";
-import type { ReadAnswer } from "./http-failure.ts";
+import { exchange, type HttpAnswer, type HttpOutgoing, type HttpSender } from "./http-exchange.ts";
+import { isEventStream, type ReadAnswer } from "./http-failure.ts";
 import { waitFor } from "./patience.ts";
 import { parseMessages } from "./read-messages.ts";
 
@@ -94,11 +88,13 @@ export class HttpWay {
 
   async #ask(
     headers: () => HeaderRecord | Promise<HeaderRecord>,
-    { signal }: Going,
+    { signal, method }: Going,
   ): Promise<HeaderRecord> {
+    // What ends a session is sent when all else has ended.
+    const ending = method === "DELETE" ? undefined : this.#ending;
     try {
       const made = headers();
-      return lowerCase(isPromise(made) ? await waitFor(made, signal, this.#ending) : made);
+      return lowerCase(isPromise(made) ? await waitFor(made, signal, ending) : made);
     } catch (cause) {
       if (signal.aborted || cause instanceof ClientError) throw cause;
       throw new ClientError("unreachable", "the headers for a request could not be made", {
@@ -111,7 +107,9 @@ export class HttpWay {
   async read(answer: HttpAnswer): Promise<ReadAnswer> {
     let text = "";
     try {
-      text = await answer.text(this.maxMessageBytes);
+      // One that is a stream may never end.
+      if (isEventStream(answer)) answer.discard();
+      else text = await answer.text(this.maxMessageBytes);
     } catch (cause) {
       const isTooLarge = cause instanceof ClientError && cause.kind === "too-large";
       if (!isTooLarge || answer.status < 400) throw cause;
@@ -124,18 +122,10 @@ export class HttpWay {
   }
 
   /**
-   * The data of the events that carry messages, on one connection; `position` is kept up to
-   * date with it.
+   * The events of one connection; `position` is kept up to date with them.
    *
-   * @throws ClientError `too-large`; what the answer's chunks throw
+   * @throws what the answer's chunks throw
    */
-  async *messages(answer: HttpAnswer, position: Position): AsyncGenerator<string> {
-    for await (const { name, data } of this.events(answer, position)) {
-      // Events of other names are for readers who know them, such as a ping.
-      if (name === "message" && data !== "") yield data;
-    }
-  }
-
   async *events(answer: HttpAnswer, position: Position): AsyncGenerator<SourceEvent> {
     const reader = new EventSourceReader(this.maxMessageBytes);
     const idle = this.#watch(answer);
@@ -151,7 +141,6 @@ export class HttpWay {
         position.retryMs = reader.retryMs ?? position.retryMs;
         position.news += events.length;
         yield* events;
-        if (reader.overflowed) throw tooLarge(this.maxMessageBytes);
       }
     } finally {
       idle.stop();
@@ -170,6 +159,16 @@ export class HttpWay {
       stop: () => clearTimeout(timer),
     };
   }
+}
+
+/**
+ * The data of an event that carries a message. Those of other names are for readers who know
+ * them, such as a ping; one without data tells its id.
+ */
+export function messageOf(event: SourceEvent): string | undefined {
+  return event.kind === "event" && event.name === "message" && event.data !== ""
+    ? event.data
+    : undefined;
 }
 
 /** Where a stream stands: what it takes to go on with it over another connection. */

@@ -7,7 +7,6 @@ import type { WrittenRequest } from "../revisions/client-half.ts";
 import { versionHeader } from "../revisions/preamble.ts";
 import { Ending } from "../util/ending.ts";
 import type { JsonObject } from "../util/json.ts";
-import { letGo } from "../util/timer.ts";
 import { ClientError } from "./errors.ts";
 import { excerpt } from "./excerpt.ts";
 import { followStream } from "./follow-stream.ts";
@@ -28,8 +27,9 @@ import {
   type Position,
 } from "./http-way.ts";
 import { clientClosed } from "./patience.ts";
-import { parseMessages, sortMessages } from "./read-messages.ts";
+import { sortMessages } from "./read-messages.ts";
 import { resumeReply } from "./resume-reply.ts";
+import { StreamReader } from "./stream-reader.ts";
 import type { FollowOptions, Incoming, Received, Transport, Travel } from "./transport.ts";
 
 export interface StreamableHttpOptions extends HttpWayOptions {
@@ -73,9 +73,6 @@ const repeatable: ReadonlySet<unknown> = new Set([
   "subscriptions/listen",
 ]);
 
-/** How long the rest of a stream is read once its reply is there, to keep the connection. */
-const parting = 500;
-
 /** One request, however many connections its reply takes. */
 interface Asking {
   readonly id: RequestId;
@@ -95,7 +92,7 @@ export class StreamableHttp implements Transport {
   readonly #options: StreamableHttpOptions;
   readonly #ending: Ending = new Ending();
   readonly #way: HttpWay;
-  #incoming: Incoming = silent;
+  readonly #reader: StreamReader;
   #session: string | undefined;
   /** The version header that went out last: ending the session takes it too. */
   #version: string | undefined;
@@ -105,6 +102,7 @@ export class StreamableHttp implements Transport {
   constructor(url: string | URL, sender: HttpSender, options: StreamableHttpOptions = {}) {
     this.#options = options;
     this.#way = new HttpWay(url, sender, options, this.#ending);
+    this.#reader = new StreamReader(this.#way);
   }
 
   get session(): string | undefined {
@@ -116,7 +114,7 @@ export class StreamableHttp implements Transport {
   }
 
   start(incoming: Incoming): Promise<void> {
-    this.#incoming = incoming;
+    this.#reader.incoming = incoming;
     return Promise.resolve();
   }
 
@@ -187,7 +185,7 @@ export class StreamableHttp implements Transport {
     const reply =
       read.messages === undefined
         ? undefined
-        : sortMessages(read.messages, asking.id, this.#incoming);
+        : sortMessages(read.messages, asking.id, this.#reader.incoming);
     if (reply !== undefined) {
       this.#settle(reply, answer, asking);
       return { reply, status };
@@ -210,53 +208,14 @@ export class StreamableHttp implements Transport {
   }
 
   async #stream(answer: HttpAnswer, asking: Asking): Promise<Received> {
-    let reply = await this.#readReply(answer, asking);
-    if (reply !== undefined) this.#settle(reply, answer, asking);
-    else reply = await this.#resume(asking);
+    const { position, id, isHandshake } = asking;
+    // A handshake that is resumed belongs to the session that it is about to open.
+    const session = isHandshake ? answer.header(sessionHeader) : asking.session;
+    const reply =
+      (await this.#reader.readReply(answer, position, id)) ??
+      (await this.#resume({ ...asking, session }));
+    this.#settle(reply, answer, asking);
     return { reply, status: undefined };
-  }
-
-  /**
-   * @returns undefined when the stream ended, or broke off, before the reply
-   * @throws what no other connection can mend
-   */
-  async #readReply(answer: HttpAnswer, asking: Asking): Promise<RpcReply | undefined> {
-    const events = this.#way.messages(answer, asking.position);
-    try {
-      for (;;) {
-        const next = await events.next();
-        if (next.done) return undefined;
-        const reply = this.#take(next.value, asking.id);
-        if (reply === undefined) continue;
-        void this.#part(answer, events, asking.id);
-        return reply;
-      }
-    } catch (cause) {
-      answer.discard();
-      if (cause instanceof ClientError && cause.kind === "interrupted") return undefined;
-      throw cause;
-    }
-  }
-
-  #take(data: string, asked: RequestId | undefined): RpcReply | undefined {
-    const messages = parseMessages(data, this.#way.maxDepth);
-    if (messages !== undefined) return sortMessages(messages, asked, this.#incoming);
-    this.#incoming.warn(`passed over an event that is no message: ${excerpt(data)}`);
-    return undefined;
-  }
-
-  /** Most servers end the stream with the reply; others get a moment to. */
-  async #part(answer: HttpAnswer, events: AsyncGenerator<string>, id: RequestId): Promise<void> {
-    const timer = setTimeout(() => answer.discard(), parting);
-    letGo(timer);
-    try {
-      for await (const data of events) this.#take(data, id);
-    } catch {
-      // The reply is there; what breaks afterwards breaks nothing.
-      answer.discard();
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
   #resume(asking: Asking): Promise<RpcReply> {
@@ -270,7 +229,7 @@ export class StreamableHttp implements Transport {
       attempts: this.#options.resumeAttempts ?? 5,
       withinMs: this.#options.resumeWithinMs ?? 300_000,
       open: (from) => this.#open(version, session, from, signal),
-      read: (answer) => this.#readReply(answer, asking),
+      read: (answer) => this.#reader.readReply(answer, position, asking.id),
     });
   }
 
@@ -313,23 +272,13 @@ export class StreamableHttp implements Transport {
         attempts: this.#options.resumeAttempts ?? 5,
         open: (from) => this.#open(headers[versionHeader], session, from, signal),
         onOpen: onOpen ?? (() => undefined),
-        read: (answer, position) => this.#hear(answer, position),
+        read: (answer, position) => this.#reader.hear(answer, position),
       });
-      if (why.status !== 405) this.#incoming.warn(`the server tells of no changes: ${why.message}`);
+      if (why.status === 405) return;
+      this.#reader.incoming.warn(`the server offers no stream of its own: ${why.message}`);
     } catch (cause) {
       // Whoever closes or aborts wants it to end.
       if (!signal.aborted && this.#closed === undefined) throw cause;
-    }
-  }
-
-  async #hear(answer: HttpAnswer, position: Position): Promise<void> {
-    try {
-      for await (const data of this.#way.messages(answer, position)) this.#take(data, undefined);
-    } catch (cause) {
-      answer.discard();
-      if (!(cause instanceof ClientError)) throw cause;
-      if (cause.kind === "too-large") this.#incoming.warn(`a stream was left: ${cause.message}`);
-      else if (cause.kind !== "interrupted") throw cause;
     }
   }
 
@@ -377,9 +326,3 @@ function withVersion(version: string | undefined): Readonly<Record<string, strin
 function isOver({ kind }: ClientError, signal: AbortSignal): boolean {
   return signal.aborted || kind === "closed";
 }
-
-const silent: Incoming = {
-  receive: () => undefined,
-  warn: () => undefined,
-  closed: () => undefined,
-};
