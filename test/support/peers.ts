@@ -5,6 +5,7 @@ import { duplexTarget } from "../../src/client/connect.ts";
 import type { Client, ConnectOptions, Target } from "../../src/node/client.ts";
 import { type SpawnOptions, spawnServer } from "../../src/node/spawn.ts";
 import { answered } from "./official-answers.ts";
+import { Program } from "./program.ts";
 import type { Revision } from "./schemas.ts";
 import { type Traffic, tapped } from "./traffic.ts";
 
@@ -13,6 +14,13 @@ const folder = new URL("./peers/", import.meta.url);
 /** How to start a peer over stdio. */
 export function peerCommand(name: string, mode = "stdio"): SpawnOptions {
   return { command: process.execPath, args: [fileURLToPath(new URL(`${name}.mjs`, folder)), mode] };
+}
+
+/** A peer over HTTP, once it says where it listens. */
+export async function startPeer(name: string, mode: string): Promise<Program & { url: string }> {
+  const program = new Program(fileURLToPath(new URL(`${name}.mjs`, folder)), mode);
+  const [, url = ""] = await program.printed(/listening (\S+)/);
+  return Object.assign(program, { url });
 }
 
 /** A server that is started as a process, with all that crosses noted. */
