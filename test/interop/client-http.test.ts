@@ -26,8 +26,8 @@ interface Peer {
   readonly traits?: (revision: Revision) => PeerTraits;
 }
 
-/** Where there are no sessions, an answer to a question would reach nobody. */
-const mute: PeerTraits = { ...allTraits, asks: [] };
+/** Where there are no sessions, neither a change nor an answer would reach anybody. */
+const mute: PeerTraits = { ...allTraits, asks: [], announces: undefined };
 
 const twice: PeerTraits = { ...allTraits, asks: ["who", "twice", "imagine", "where"] };
 
@@ -83,7 +83,7 @@ const others: readonly Peer[] = [
     found: "2025-11-25",
     sessions: true,
     // It looks for what a client can do before it has read that, so it never asks for roots.
-    traits: () => ({ ...allTraits, asks: ["who", "imagine"] }),
+    traits: () => ({ ...allTraits, asks: ["who", "imagine"], announces: "prompts" }),
   },
   {
     name: "fastmcp",
@@ -117,6 +117,7 @@ const others: readonly Peer[] = [
         completes: false,
         logs: false,
         instructions: false,
+        announces: undefined,
         // It takes templates without a name, and lists them so.
         faults: [/resourceTemplates\[0\]: must have required property 'name'/],
       }),

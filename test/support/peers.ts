@@ -7,6 +7,7 @@ import { type SpawnOptions, spawnServer } from "../../src/node/spawn.ts";
 import { answered } from "./official-answers.ts";
 import { Program } from "./program.ts";
 import type { Revision } from "./schemas.ts";
+import { until } from "./signals.ts";
 import { type Traffic, tapped } from "./traffic.ts";
 
 const folder = new URL("./peers/", import.meta.url);
@@ -60,6 +61,8 @@ export interface PeerTraits {
   readonly logs: boolean;
   readonly progress: boolean;
   readonly instructions: boolean;
+  /** The list that `announce` says has changed; undefined where nobody can be told. */
+  readonly announces: "tools" | "prompts" | undefined;
   /** What it does that its revision does not allow. */
   readonly faults: readonly RegExp[];
 }
@@ -70,6 +73,7 @@ export const allTraits: PeerTraits = {
   logs: true,
   progress: true,
   instructions: true,
+  announces: "tools",
   faults: [],
 };
 
@@ -100,6 +104,17 @@ export async function usePeer(
   await countAndHear(client, heard, traits);
   await answerAll(client, revision, traits);
   await readAndGet(client, traits);
+  await hearChanges(client, traits);
+}
+
+async function hearChanges(client: Client, { announces }: PeerTraits): Promise<void> {
+  if (announces === undefined) return;
+  const changes: unknown[] = [];
+  const listening = await client.listen({ lists: [announces] }, (change) => changes.push(change));
+  await client.call("announce");
+  await until("a change is heard of", () => changes.length > 0);
+  expect(changes).toEqual([{ kind: "list-changed", list: announces }]);
+  await listening.close();
 }
 
 async function countAndHear(client: Client, heard: Heard, traits: PeerTraits): Promise<void> {
