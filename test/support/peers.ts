@@ -2,11 +2,11 @@
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { duplexTarget } from "../../src/client/connect.ts";
-import type { Client, ConnectOptions, Target } from "../../src/node/client.ts";
+import type { AskAnswer, Client, ConnectOptions, Target } from "../../src/node/client.ts";
 import { type SpawnOptions, spawnServer } from "../../src/node/spawn.ts";
-import { answered } from "./official-answers.ts";
+import { answered, elicit } from "./official-answers.ts";
 import { Program } from "./program.ts";
-import type { Revision } from "./schemas.ts";
+import type { JsonObject, Revision } from "./schemas.ts";
 import { until } from "./signals.ts";
 import { type Traffic, tapped } from "./traffic.ts";
 
@@ -39,7 +39,7 @@ export class Heard {
   readonly options: ConnectOptions = {
     onAsk: (asked) => {
       this.asked.push(asked.kind);
-      return { action: "accept", content: { name: answered.text } };
+      return asked.kind === "form" ? fillIn(asked.schema) : { action: "accept" };
     },
     onSample: () => {
       this.asked.push("sample");
@@ -51,6 +51,16 @@ export class Heard {
     logLevel: "debug",
     timeoutMs: 10_000,
   };
+}
+
+/** The published schemas let an answer hold whole numbers alone, the specification any. */
+function fillIn(schema: JsonObject): AskAnswer {
+  const { content } = elicit({ requestedSchema: schema });
+  const whole = Object.entries(content).map(([name, value]) => [
+    name,
+    typeof value === "number" ? Math.round(value) : value,
+  ]);
+  return { action: "accept", content: Object.fromEntries(whole) };
 }
 
 /** What a peer has, and where it strays; each is said where the peer is used. */
