@@ -4,6 +4,12 @@
  */
 
 export { eventHubSuite, type OpenedHub } from "./event-hub.ts";
+export {
+  type Fault,
+  type FaultyStores,
+  type OpenedFaultyStores,
+  storeFaultsSuite,
+} from "./faults.ts";
 export { keyStoreSuite, type OpenedKeyStore } from "./key-store.ts";
 export { type OpenedOneTimeStore, oneTimeStoreSuite } from "./one-time.ts";
 export type { Opened, SuiteRunner } from "./runner.ts";

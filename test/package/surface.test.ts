@@ -61,6 +61,7 @@ it("anyrev/testing exports the contract suites", () => {
     "oneTimeStoreSuite",
     "sessionCapsSuite",
     "sessionStoreSuite",
+    "storeFaultsSuite",
   ]);
 });
 
