@@ -6,6 +6,12 @@
 
 export { eventHubSuite, type OpenedHub } from "./event-hub.ts";
 export {
+  type Fault,
+  type FaultyStores,
+  type OpenedFaultyStores,
+  storeFaultsSuite,
+} from "./faults.ts";
+export {
   type Check,
   connectInMemory,
   type EveryRevisionOptions,

@@ -81,6 +81,7 @@ it("anyrev/testing exports what calls a server in memory, and the contract suite
     "revisions",
     "sessionCapsSuite",
     "sessionStoreSuite",
+    "storeFaultsSuite",
   ]);
   expect(testing.revisions).toEqual(portable.allRevisions.supported);
   expect(Object.isFrozen(testing.revisions)).toBe(true);
