@@ -133,7 +133,7 @@ class Topic {
     this.#name = topicOf(resumption.session, this.#id);
     stream.onClose(() => this.#following.abort());
     // Whoever comes back to a call that is still running must find it.
-    this.#rest = sayAlive(() => this.#then(() => this.#say(aliveMark)));
+    this.#rest = sayAlive(() => this.#then(() => this.#beat()));
     this.#then(() => this.#pour());
   }
 
@@ -148,6 +148,15 @@ class Topic {
 
   #say(data: string): Awaitable<Cursor> {
     return this.#resumption.hub.publish(this.#name, data);
+  }
+
+  /** A sign of life that is lost breaks nothing: the next message shows what the hub can do. */
+  async #beat(): Promise<void> {
+    try {
+      await this.#say(aliveMark);
+    } catch (cause) {
+      this.#resumption.onFault(cause);
+    }
   }
 
   /** Ends the connection, once its reader was told where it can come back to. */
