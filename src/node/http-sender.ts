@@ -92,7 +92,7 @@ class Exchange implements HttpAnswer {
   readonly #onAbort = (): void => this.fail(this.#outgoing.signal?.reason);
   readonly #onClose = (): void => {
     this.#over();
-    this.#rejectText?.(this.#failure?.cause ?? endedEarly());
+    this.#rejectText?.(endedEarly());
   };
   #agent: HttpAgent | undefined;
   #request: ClientRequest | undefined;
@@ -190,6 +190,8 @@ class Exchange implements HttpAnswer {
     this.#failure = { cause };
     this.#over();
     this.#reject(cause);
+    // Before its end, which may come though it is destroyed.
+    this.#rejectText?.(cause);
     this.#incoming?.destroy();
     this.#request?.destroy();
   }
@@ -254,7 +256,7 @@ class Exchange implements HttpAnswer {
       return;
     }
     if (incoming.headers["content-type"]?.startsWith("text/event-stream")) {
-      incoming.destroy();
+      this.fail(new ClientError("interrupted", "the answer was let go of"));
       return;
     }
     let length = 0;
