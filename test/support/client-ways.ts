@@ -7,10 +7,13 @@ import {
   memoryDuplex,
   type Target,
 } from "anyrev/client";
-import { openMemoryChannel, type Server, serveStdio } from "anyrev/node";
+import { openMemoryChannel, type Server, serve, serveStdio } from "anyrev/node";
+import { httpTarget } from "../../src/client/connect.ts";
+import { createSender, type SenderKind } from "./http-client.ts";
 import { type Revision, revisions } from "./wire.ts";
 
-export const ways = ["memory", "stdio"] as const;
+/** `node` and `fetch`: Streamable HTTP over a socket, by what the client sends it with. */
+export const ways = ["memory", "stdio", "node", "fetch"] as const;
 
 export type WayName = (typeof ways)[number];
 
@@ -36,7 +39,20 @@ export function openWay(way: WayName, server: Server): Promise<Way> {
       );
     case "stdio":
       return Promise.resolve(toWay(() => pipeDuplex(server)));
+    case "node":
+    case "fetch":
+      return overSocket(server, way);
   }
+}
+
+async function overSocket(server: Server, kind: SenderKind): Promise<Way> {
+  const serving = await serve(server, { port: 0, drainMs: 100 });
+  const { key: _, ...target } = httpTarget(serving.url, () => createSender(kind), {});
+  return {
+    // A port is given to one server after another, so nothing is remembered by it.
+    target: { key: undefined, ...target },
+    [Symbol.asyncDispose]: () => serving.close(),
+  };
 }
 
 function toWay(open: () => Duplex): Way {
