@@ -7,7 +7,7 @@ import {
   memoryDuplex,
   type Target,
 } from "anyrev/client";
-import { openMemoryChannel, type Server, serve, serveStdio } from "anyrev/node";
+import { openMemoryChannel, type ServeOptions, type Server, serve, serveStdio } from "anyrev/node";
 import { httpTarget } from "../../src/client/connect.ts";
 import { createSender, type SenderKind } from "./http-client.ts";
 import { type Revision, revisions } from "./wire.ts";
@@ -31,7 +31,7 @@ export function wayRows(of: readonly Revision[] = revisions): WayRow[] {
   return of.flatMap((revision) => ways.map((way) => ({ revision, way })));
 }
 
-export function openWay(way: WayName, server: Server): Promise<Way> {
+export function openWay(way: WayName, server: Server, options?: ServeOptions): Promise<Way> {
   switch (way) {
     case "memory":
       return Promise.resolve(
@@ -41,18 +41,21 @@ export function openWay(way: WayName, server: Server): Promise<Way> {
       return Promise.resolve(toWay(() => pipeDuplex(server)));
     case "node":
     case "fetch":
-      return overSocket(server, way);
+      return overSocket(server, way, options);
   }
 }
 
-async function overSocket(server: Server, kind: SenderKind): Promise<Way> {
-  const serving = await serve(server, { port: 0, drainMs: 100 });
-  const { key: _, ...target } = httpTarget(serving.url, () => createSender(kind), {});
+async function overSocket(server: Server, kind: SenderKind, options?: ServeOptions): Promise<Way> {
+  const serving = await serve(server, { port: 0, drainMs: 100, ...options });
   return {
-    // A port is given to one server after another, so nothing is remembered by it.
-    target: { key: undefined, ...target },
+    target: overSender(kind, serving.url),
     [Symbol.asyncDispose]: () => serving.close(),
   };
+}
+
+/** A port is given to one server after another, so nothing is remembered by it. */
+export function overSender(kind: SenderKind, url: string): Target {
+  return { ...httpTarget(url, () => createSender(kind), {}), key: undefined };
 }
 
 function toWay(open: () => Duplex): Way {
