@@ -321,11 +321,14 @@ function isMisinformed({ code }: ClientError): boolean {
   return code === methodNotFound || code === invalidParams;
 }
 
-function toRecall({ key }: Target, { cache, authContext }: ClientOptions): Recall | undefined {
+function toRecall(
+  { key, cacheKey = key }: Target,
+  { cache, authContext }: ClientOptions,
+): Recall | undefined {
   if (cache === undefined || cache === false) return undefined;
   return new Recall({
     cache: cache === true ? new ResponseCache() : cache,
-    server: key,
+    server: cacheKey,
     context: authContext,
   });
 }

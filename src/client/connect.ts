@@ -41,7 +41,13 @@ export async function connect(
 }
 
 export function connectTo(target: Target, options: ConnectOptions): Promise<Client> {
-  return Client.open(target, options, options.signal);
+  const { authContext = contextOf(options), signal } = options;
+  return Client.open(target, { ...options, authContext }, signal);
+}
+
+/** Whose the credentials are that a function makes cannot be known: it is never the same. */
+function contextOf({ headers }: ConnectOptions): ClientOptions["authContext"] {
+  return typeof headers === "function" ? () => crypto.randomUUID() : undefined;
 }
 
 /**
@@ -58,10 +64,11 @@ export function httpTarget(
   sender: () => HttpSender,
   options: StreamableHttpOptions & LegacySseTransportOptions,
 ): Target {
-  const { origin, pathname } = new URL(url);
+  const { origin, pathname, search } = new URL(url);
   return {
     // Without the query, which may hold what is to be kept by nobody.
     key: `${origin}${pathname}`,
+    cacheKey: `${origin}${pathname}${search}`,
     open: () => new StreamableHttp(url, sender(), options),
     openLegacySse: () => new LegacySseTransport(url, sender(), options),
   };

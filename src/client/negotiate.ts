@@ -20,6 +20,11 @@ import type { Verdict, VerdictStore } from "./verdicts.ts";
 export interface Target {
   /** What a verdict is kept under; undefined where none is worth keeping. */
   readonly key: string | undefined;
+  /**
+   * What its results are kept under. It tells apart whatever answers differently, and stays in
+   * memory. @default `key`
+   */
+  readonly cacheKey?: string | undefined;
   /** A fresh transport each time: a process that ended is started anew. */
   open(): Transport;
   /** The same server over the HTTP+SSE transport of 2024-11-05, where it may have that. */

@@ -166,7 +166,7 @@ describe("the built package", () => {
     expect(output).toMatch(/fail 0/);
   });
 
-  it.each(["event-hub", "one-time", "session-store"])(
+  it.each(["event-hub", "key-store", "one-time", "session-caps", "session-store"])(
     "has a contract suite, %s, that reaches no module of Node and no backend",
     (suite) => {
       const files = [...reach(join(root, `dist/testing/${suite}.js`))];
