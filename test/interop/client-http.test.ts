@@ -18,6 +18,8 @@ const handshakes = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as c
 interface Peer {
   readonly name: string;
   readonly mode: string;
+  /** @default that of Streamable HTTP */
+  readonly path?: string;
   readonly revisions: readonly Revision[];
   /** What a client that accepts everything speaks with it. */
   readonly found: Revision;
@@ -44,6 +46,22 @@ const sdk1: readonly Peer[] = (["stateful", "stateless", "json"] as const).map((
       // One JSON body holds the reply and nothing else.
       json: { ...mute, logs: false, progress: false },
     })[mode],
+}));
+
+/** The transport of 2024-11-05, which servers speak in later revisions too. */
+const legacySse: readonly Peer[] = (
+  [
+    ["sdk-1", "sse", allTraits],
+    ["fastmcp", "http", { ...allTraits, asks: ["who", "imagine"], announces: "prompts" }],
+  ] as const
+).map(([name, mode, traits]) => ({
+  name,
+  mode,
+  path: "/sse",
+  revisions: handshakes,
+  found: "2025-11-25",
+  sessions: false,
+  traits: () => traits,
 }));
 
 const sdk2: readonly Peer[] = [
@@ -125,9 +143,9 @@ const others: readonly Peer[] = [
   ),
 ];
 
-describe.each([...sdk1, ...sdk2, ...others])(
+describe.each([...sdk1, ...legacySse, ...sdk2, ...others])(
   "a server on $name over HTTP, $mode",
-  ({ name, mode, revisions, found, sessions, traits }) => {
+  ({ name, mode, path, revisions, found, sessions, traits }) => {
     let peer: Awaited<ReturnType<typeof startPeer>>;
     beforeAll(async () => {
       peer = await startPeer(name, mode);
@@ -138,7 +156,7 @@ describe.each([...sdk1, ...sdk2, ...others])(
       const own = traits?.(expected);
       const traffic = new Traffic();
       const heard = new Heard();
-      await using proxy = await tapProxy(peer.url, traffic);
+      await using proxy = await tapProxy(new URL(path ?? "/mcp", peer.url).href, traffic);
       const client = await connect(proxy.url, {
         ...heard.options,
         revisions: accepted,
