@@ -7,6 +7,7 @@ import {
   postgresDrivers,
 } from "../support/postgres-clients.ts";
 import { sharedPostgres } from "../support/servers.ts";
+import { describeLimits } from "../support/shared-limits.ts";
 import { describeStores, makePrefix, type OpenWorkers } from "../support/shared-stores.ts";
 
 const opened: ConnectedPostgres[] = [];
@@ -38,5 +39,7 @@ function openWith(connect: (typeof postgresDrivers)[string]): OpenWorkers {
 }
 
 for (const [driver, connect] of Object.entries(postgresDrivers)) {
-  describeStores(`PostgreSQL over ${driver}`, openWith(connect));
+  const open = openWith(connect);
+  describeStores(`PostgreSQL over ${driver}`, open);
+  describeLimits(`PostgreSQL over ${driver}`, open);
 }
