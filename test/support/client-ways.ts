@@ -9,11 +9,15 @@ import {
 } from "anyrev/client";
 import { openMemoryChannel, type ServeOptions, type Server, serve, serveStdio } from "anyrev/node";
 import { httpTarget } from "../../src/client/connect.ts";
+import { LegacySseTransport } from "../../src/client/legacy-sse.ts";
 import { createSender, type SenderKind } from "./http-client.ts";
 import { type Revision, revisions } from "./wire.ts";
 
-/** `node` and `fetch`: Streamable HTTP over a socket, by what the client sends it with. */
-export const ways = ["memory", "stdio", "node", "fetch"] as const;
+/**
+ * `node` and `fetch`: Streamable HTTP over a socket, by what the client sends it with. `sse`: the
+ * HTTP+SSE transport of 2024-11-05, which the later revisions of the handshake are spoken over too.
+ */
+const ways = ["memory", "stdio", "node", "fetch", "sse"] as const;
 
 export type WayName = (typeof ways)[number];
 
@@ -28,7 +32,8 @@ export interface WayRow {
 
 /** For `it.each`, with `$revision` and `$way` in the name. */
 export function wayRows(of: readonly Revision[] = revisions): WayRow[] {
-  return of.flatMap((revision) => ways.map((way) => ({ revision, way })));
+  const rows = of.flatMap((revision) => ways.map((way) => ({ revision, way })));
+  return rows.filter(({ revision, way }) => way !== "sse" || revision !== "2026-07-28");
 }
 
 export function openWay(way: WayName, server: Server, options?: ServeOptions): Promise<Way> {
@@ -42,6 +47,8 @@ export function openWay(way: WayName, server: Server, options?: ServeOptions): P
     case "node":
     case "fetch":
       return overSocket(server, way, options);
+    case "sse":
+      return overLegacySse(server);
   }
 }
 
@@ -51,6 +58,14 @@ async function overSocket(server: Server, kind: SenderKind, options?: ServeOptio
     target: overSender(kind, serving.url),
     [Symbol.asyncDispose]: () => serving.close(),
   };
+}
+
+async function overLegacySse(server: Server): Promise<Way> {
+  const serving = await serve(server, { port: 0, drainMs: 100, legacySse: true });
+  const open = () => {
+    return new LegacySseTransport(new URL("/sse", serving.url), createSender("node"));
+  };
+  return { target: { key: undefined, open }, [Symbol.asyncDispose]: () => serving.close() };
 }
 
 /** A port is given to one server after another, so nothing is remembered by it. */
