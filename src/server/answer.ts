@@ -1,5 +1,6 @@
 /** One message in, at most one message out: the middle that every transport shares. */
 
+import type { Access } from "../core/access.ts";
 import type { Call } from "../core/call.ts";
 import { dispatch } from "../core/dispatch.ts";
 import { Exchange } from "../core/exchange.ts";
@@ -37,6 +38,8 @@ export interface Answerer {
 export interface Place {
   readonly adapter: Adapter;
   readonly binding: Binding;
+  /** Whose message it is. */
+  readonly access: Access;
   readonly session: SessionRecord | undefined;
   /** Whose calls a cancel notice may name: a session, or a connection. */
   readonly caller: string | undefined;
@@ -51,6 +54,10 @@ export interface Answer {
   readonly text: string | undefined;
   /** The session that the handshake opened. */
   readonly sessionId?: string | undefined;
+  /** What its caller would have to be allowed. */
+  readonly scopes?: readonly string[] | undefined;
+  /** Tells a client how to get that. */
+  readonly challenge?: string | undefined;
 }
 
 const accepted: Answer = Object.freeze({ status: 202, text: undefined });
@@ -66,7 +73,7 @@ export function answer(message: RpcMessage, place: Place, by: Answerer): Awaitab
       return accepted;
     case "reply":
       if (place.adapter.era === "handshake")
-        return after(by.pending.settle(message), () => accepted);
+        return after(by.pending.settle(message, place.access.owner), () => accepted);
       return refuse(
         failure("invalid-request", "a client of this revision sends no responses"),
         message.id ?? undefined,
@@ -82,7 +89,9 @@ export function refuse(refused: Failure, id: RequestId | undefined, adapter: Ada
   const { code, status, data } = adapter.error(refused);
   const error = { code, message: refused.message, data };
   const echoed = id ?? (adapter.unreadableId === "null" ? null : undefined);
-  return { status, text: JSON.stringify({ jsonrpc: "2.0", id: echoed, error }) };
+  const text = JSON.stringify({ jsonrpc: "2.0", id: echoed, error });
+  const { scopes } = refused;
+  return scopes === undefined ? { status, text } : { status, text, scopes };
 }
 
 /** Whatever fails, each request is answered: over a connection nobody else would say so. */
@@ -133,7 +142,14 @@ function perform(
     const listening = startListening(id, call.operation.filter, place, ex, by);
     return caller === undefined ? listening : by.inFlight.track(caller, id, ex, listening);
   }
-  const run = { service: by.service, view: place.adapter.view, ex, principal: "" };
+  const { access } = place;
+  const run = {
+    service: by.service,
+    view: place.adapter.view,
+    ex,
+    principal: access.owner,
+    access,
+  };
   const outcome = dispatch(call, run);
   if (!isPromise(outcome) || caller === undefined) return outcome;
   return by.inFlight.wait(caller, id, ex, outcome);
@@ -142,16 +158,18 @@ function perform(
 function startListening(
   id: RequestId,
   filter: Parameters<typeof listen>[1]["filter"],
-  { adapter, outlet }: Place,
+  { adapter, access, outlet }: Place,
   ex: Exchange,
   { feed, closing }: Answerer,
 ): Promise<Outcome | undefined> {
-  return listen(feed, { id, filter, adapter, outlet: outlet?.(), gone: ex.signal, closing });
+  const gone = ex.signal;
+  return listen(feed, { id, filter, adapter, access, outlet: outlet?.(), gone, closing });
 }
 
 function exchangeContext(call: Call, place: Place, by: Answerer) {
-  const { adapter, session, outlet } = place;
+  const { adapter, access, session, outlet } = place;
   return {
+    access,
     session,
     onDisconnect: adapter.era === "modern" ? place.onDisconnect : undefined,
     asking: new CallerAsking(call, place, by.pending),
@@ -211,9 +229,10 @@ class CallerAsking implements Asking {
   }
 
   async push(...[question, options]: Parameters<Asking["push"]>): Promise<unknown> {
-    const { adapter, outlet } = this.#place;
+    const { adapter, access, outlet } = this.#place;
     if (outlet === undefined) throw new Error("there is nowhere to ask");
-    const raw = await this.#pending.ask(adapter.question(question), outlet(), options);
+    const asked = adapter.question(question);
+    const raw = await this.#pending.ask(asked, outlet(), options, access.owner);
     return adapter.answer(question, raw);
   }
 }
@@ -262,12 +281,15 @@ function encode(
 function keepSession(
   reply: Answer,
   { call, settled }: Decoded,
-  { session }: Place,
+  { access, session }: Place,
   { sessions }: Answerer,
 ): Awaitable<Answer> {
   if (sessions === undefined) return reply;
   if (settled !== undefined) {
-    return after(sessions.open(call, settled.version), (sessionId) => ({ ...reply, sessionId }));
+    return after(sessions.open(call, settled.version, access.owner), (sessionId) => ({
+      ...reply,
+      sessionId,
+    }));
   }
   if (session === undefined) return reply;
   const { operation } = call;

@@ -4,6 +4,7 @@
  * HTTP is here the connection.
  */
 
+import { type Access, local } from "../core/access.ts";
 import { failure } from "../core/outcome.ts";
 import type { Server } from "../core/server.ts";
 import { readMessage } from "../jsonrpc/message.ts";
@@ -31,6 +32,11 @@ export interface ChannelOptions {
   readonly batch?: boolean | undefined;
   /** Levels of nesting in a message at most; deeper is refused. @default 64 */
   readonly maxDepth?: number | undefined;
+  /**
+   * Who the peer is; `accessOf` of `anyrev/auth` makes it from a principal, and `anyone` is for
+   * a peer that nobody knows. @default whoever started this process, who may do everything
+   */
+  readonly access?: Access | undefined;
   /** Hears which revision each message was taken to be written in, and why. */
   readonly onSelection?: ((selection: Selection, method: string | undefined) => void) | undefined;
 }
@@ -47,6 +53,7 @@ export class Channel {
   readonly #answerer: Answerer;
   readonly #binder: Binder;
   readonly #sessions: Sessions;
+  readonly #access: Access;
   readonly #closing: Ending = new Ending();
   readonly #options: ChannelOptions;
   readonly #send: (text: string) => void;
@@ -59,6 +66,7 @@ export class Channel {
 
   constructor(server: Server, send: (text: string) => void, options: ChannelOptions = {}) {
     this.#options = options;
+    this.#access = options.access ?? local;
     this.#send = send;
     this.#adapters = toAdapterSet(options.revisions);
     this.#binder = new Binder(server, this.#adapters);
@@ -70,6 +78,7 @@ export class Channel {
       sessions: this.#sessions,
       hub: undefined,
       closing: this.#closing,
+      authenticates: this.#access.principal !== undefined,
     }).answerer;
     this.#outlet = {
       send: (message) => send(JSON.stringify(message)),
@@ -144,7 +153,7 @@ export class Channel {
       );
     }
     const id = this.#sessionId;
-    return after(id === undefined ? undefined : this.#sessions.find(id), (session) => {
+    return after(id === undefined ? undefined : this.#findSession(id), (session) => {
       const selection = stated ?? decideUnstated(preamble, this.#adapters, session?.revision);
       this.#options.onSelection?.(selection, preamble.method);
       return this.#answer(preamble, selection, session);
@@ -166,7 +175,8 @@ export class Channel {
     }
     const place: Place = {
       adapter,
-      binding: this.#binder.bind(preamble, selection, false),
+      binding: this.#binder.bind(preamble, selection, this.#access, false),
+      access: this.#access,
       session: adapter.era === "handshake" ? session : undefined,
       caller: this.#caller,
       onDisconnect: undefined,
@@ -181,6 +191,10 @@ export class Channel {
     return refuse(failure("invalid-request", "send one message at a time"), undefined, adapter);
   }
 
+  #findSession(id: string): Awaitable<SessionRecord | undefined> {
+    return this.#sessions.find(id, this.#access.owner);
+  }
+
   /** From the handshake on, its peer hears of changes without having to ask. */
   #openSession(id: string): void {
     this.#sessionId = id;
@@ -193,10 +207,11 @@ export class Channel {
 
   async #tell(change: Parameters<Adapter["notify"]>[0] & Parameters<typeof matches>[1]) {
     const id = this.#sessionId;
-    const session = id === undefined ? undefined : await this.#sessions.find(id);
+    const session = id === undefined ? undefined : await this.#findSession(id);
     if (session === undefined || this.#closing.over) return;
     const adapter = this.#adapters.find(session.revision);
     if (adapter === undefined || !matches({ lists, uris: session.subscriptions }, change)) return;
+    if (!this.#answerer.feed.tells(change, this.#access)) return;
     this.#outlet.send(adapter.notify(change));
   }
 }

@@ -20,6 +20,7 @@ const newServer = (): Server => createServer({ name: "types", version: "1.0.0" }
 describe("what a handler holds", () => {
   test("is for handlers, and nothing of it for whoever serves the call", () => {
     expectTypeOf<keyof Exchange>().toEqualTypeOf<
+      | ("principal" | "owner" | "requireScopes")
       | ("client" | "capabilities" | "meta" | "session" | "target" | "signal" | "cancelled")
       | ("ask" | "askAll" | "sample" | "roots" | "once" | "state")
       | ("progress" | "log" | "detach")
