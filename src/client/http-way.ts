@@ -214,8 +214,7 @@ function fill(headers: Record<string, string>, more: HeaderRecord): void {
   }
 }
 
+/** @throws TypeError for what no header can carry: a line break in it would forge another */
 function lowerCase(headers: HeaderRecord): HeaderRecord {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
-  );
+  return Object.fromEntries(new Headers(headers));
 }
