@@ -19,6 +19,7 @@ export type FailureKind =
   | "unknown-session"
   | "missing-session"
   | "cancelled"
+  | "unavailable"
   | "internal"
   | "forbidden"
   | "not-found"

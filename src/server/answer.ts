@@ -4,9 +4,12 @@ import type { Call } from "../core/call.ts";
 import { dispatch } from "../core/dispatch.ts";
 import { Exchange } from "../core/exchange.ts";
 import type { Asking } from "../core/inquiry.ts";
+import type { Log } from "../core/log.ts";
 import { type Failure, failure, type Outcome } from "../core/outcome.ts";
 import type { QuestionKind } from "../core/question.ts";
+import type { StateSealer } from "../core/request-state.ts";
 import type { Server } from "../core/server.ts";
+import { retryAfterSeconds, toUnavailable, unavailable } from "../core/unavailable.ts";
 import type { RequestId, RpcMessage, RpcRequest } from "../jsonrpc/message.ts";
 import type { Adapter, Binding, Decoded, Encoder } from "../revisions/adapter.ts";
 import type { SessionRecord } from "../stores/session-store.ts";
@@ -15,6 +18,7 @@ import type { Ending } from "../util/ending.ts";
 import { isObject } from "../util/json.ts";
 import type { ChangeFeed } from "./changes.ts";
 import type { InFlight } from "./in-flight.ts";
+import { CallerKeeper, type Keeping } from "./keeping.ts";
 import { listen } from "./listen.ts";
 import type { Outlet } from "./outlet.ts";
 import type { PendingQuestions } from "./pending.ts";
@@ -23,12 +27,16 @@ import type { Sessions } from "./sessions.ts";
 /** What all messages of an endpoint are answered with. */
 export interface Answerer {
   readonly service: Server;
+  /** Seals what callers carry between two rounds of a call. */
+  readonly states: StateSealer;
   readonly encoders: ReadonlyMap<Adapter, Encoder>;
   readonly inFlight: InFlight;
   readonly pending: PendingQuestions;
   readonly feed: ChangeFeed;
   /** Undefined on an endpoint that keeps none. */
   readonly sessions: Sessions | undefined;
+  /** Where handlers keep what they keep, sessions or not. */
+  readonly keeping: Keeping;
   /** Comes when the endpoint closes. */
   readonly closing: Ending;
 }
@@ -51,7 +59,12 @@ export interface Answer {
   readonly text: string | undefined;
   /** The session that the handshake opened. */
   readonly sessionId?: string | undefined;
+  /** When to come back with what could not be served just now, in seconds. */
+  readonly retryAfterSeconds?: number | undefined;
 }
+
+/** Whom what a call makes belongs to, where nobody had to say who they are. */
+const nobody = "";
 
 const accepted: Answer = Object.freeze({ status: 202, text: undefined });
 
@@ -82,16 +95,15 @@ export function refuse(refused: Failure, id: RequestId | undefined, adapter: Ada
   const { code, status, data } = adapter.error(refused);
   const error = { code, message: refused.message, data };
   const echoed = id ?? (adapter.unreadableId === "null" ? null : undefined);
-  return { status, text: JSON.stringify({ jsonrpc: "2.0", id: echoed, error }) };
+  const text = JSON.stringify({ jsonrpc: "2.0", id: echoed, error });
+  if (refused.failure !== "unavailable") return { status, text };
+  return { status, text, retryAfterSeconds: retryAfterSeconds(refused) };
 }
 
 /** Whatever fails, each request is answered: over a connection nobody else would say so. */
 function answerRequest(request: RpcRequest, place: Place, by: Answerer): Awaitable<Answer> {
-  const broken = (cause: unknown): Answer => {
-    by.service.log({ level: "error", message: "a request could not be served", cause });
-    const why = "the server failed to serve this; its log says why";
-    return { ...refuse(failure("internal", why), request.id, place.adapter), status: 500 };
-  };
+  const broken = (cause: unknown): Answer =>
+    refuseBroken(cause, request.id, place.adapter, by.service.log);
   try {
     const answered = serveRequest(request, place, by);
     return isPromise(answered) ? answered.catch(broken) : answered;
@@ -100,7 +112,25 @@ function answerRequest(request: RpcRequest, place: Place, by: Answerer): Awaitab
   }
 }
 
+/** The answer to what failed through no fault of its caller's: come back, where that may help. */
+export function refuseBroken(
+  cause: unknown,
+  id: RequestId | undefined,
+  adapter: Adapter,
+  log: Log,
+): Answer {
+  const away = toUnavailable(cause, log);
+  if (away !== undefined) return refuse(away, id, adapter);
+  log({ level: "error", message: "a request could not be served", cause });
+  const why = "the server failed to serve this; its log says why";
+  return { ...refuse(failure("internal", why), id, adapter), status: 500 };
+}
+
+/** Nothing of it was done: any other worker can take it, or this one once it is started again. */
+const closed: Failure = unavailable("this worker is about to end; send the request again", 1_000);
+
 function serveRequest(request: RpcRequest, place: Place, by: Answerer): Awaitable<Answer> {
+  if (by.closing.over) return refuse(closed, request.id, place.adapter);
   const decoded = place.adapter.decode(request, place.binding);
   if (decoded.kind === "failure") return refuse(decoded, request.id, place.adapter);
   const { call } = decoded;
@@ -133,7 +163,8 @@ function perform(
     const listening = startListening(id, call.operation.filter, place, ex, by);
     return caller === undefined ? listening : by.inFlight.track(caller, id, ex, listening);
   }
-  const run = { service: by.service, view: place.adapter.view, ex, principal: "" };
+  const { service, states } = by;
+  const run = { service, states, view: place.adapter.view, ex, principal: nobody };
   const outcome = dispatch(call, run);
   if (!isPromise(outcome) || caller === undefined) return outcome;
   return by.inFlight.wait(caller, id, ex, outcome);
@@ -153,6 +184,7 @@ function exchangeContext(call: Call, place: Place, by: Answerer) {
   const { adapter, session, outlet } = place;
   return {
     session,
+    keeper: new CallerKeeper(by.keeping, nobody, adapter.revision),
     onDisconnect: adapter.era === "modern" ? place.onDisconnect : undefined,
     asking: new CallerAsking(call, place, by.pending),
     tell:

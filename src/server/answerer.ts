@@ -1,6 +1,7 @@
 /** What an endpoint or a channel answers with, put together once. */
 
 import type { ToolEntry } from "../core/entries.ts";
+import type { StateSealer } from "../core/request-state.ts";
 import type { Server } from "../core/server.ts";
 import type { Adapter, Binding, Encoder } from "../revisions/adapter.ts";
 import type { AdapterSet } from "../revisions/adapter-set.ts";
@@ -13,13 +14,17 @@ import type { Ending } from "../util/ending.ts";
 import type { Answerer } from "./answer.ts";
 import { ChangeFeed } from "./changes.ts";
 import { InFlight } from "./in-flight.ts";
+import type { Keeping } from "./keeping.ts";
 import { PendingQuestions } from "./pending.ts";
 import type { Sessions } from "./sessions.ts";
 
 export interface AnswererOptions {
   readonly sessions: Sessions | undefined;
+  readonly keeping: Keeping;
   /** Where events are kept; undefined for the memory of this process. */
   readonly hub: EventHub | undefined;
+  /** @default the server's own */
+  readonly states?: StateSealer | undefined;
   readonly closing: Ending;
 }
 
@@ -31,17 +36,19 @@ export interface Assembled {
 export function assemble(
   server: Server,
   adapters: AdapterSet,
-  { sessions, hub, closing }: AnswererOptions,
+  { sessions, keeping, hub, states, closing }: AnswererOptions,
 ): Assembled {
   const events = hub ?? new MemoryHub();
   const answerer: Answerer = {
     service: server,
+    states: states ?? server.states,
     encoders: encodersOf(server, adapters, sessions !== undefined),
     // Only a hub that is shared can bring a cancel or an answer from elsewhere.
     inFlight: new InFlight(hub, closing),
     pending: new PendingQuestions(hub),
     feed: new ChangeFeed(server, events),
     sessions,
+    keeping,
     closing,
   };
   closing.onEnd(() => answerer.feed.close());

@@ -100,10 +100,16 @@ export function takesStream(request: HttpRequest): boolean {
   return admitsStream(request.headers("accept"));
 }
 
-export function toReply({ status, text, sessionId }: Answer, request: HttpRequest): HttpReply {
+export function toReply(answer: Answer, request: HttpRequest): HttpReply {
+  const { status, text } = answer;
   if (text === undefined) return emptyReply(status);
-  const headers = sessionId === undefined ? undefined : { [sessionHeader]: sessionId };
-  const reply = jsonReply(status, text, headers);
+  const reply = jsonReply(status, text, headersOf(answer));
   const streamed = status === 200 && acceptable(request.headers("accept")) === "event-stream";
   return streamed ? asEventStream(reply) : reply;
+}
+
+function headersOf({ sessionId, retryAfterSeconds }: Answer): Record<string, string> | undefined {
+  if (sessionId !== undefined) return { [sessionHeader]: sessionId };
+  if (retryAfterSeconds !== undefined) return { "retry-after": String(retryAfterSeconds) };
+  return undefined;
 }

@@ -14,12 +14,11 @@ import {
   type Selection,
 } from "../revisions/selection.ts";
 import type { EventHub } from "../stores/event-hub.ts";
-import { MemorySessions } from "../stores/memory.ts";
-import type { SessionRecord, SessionStore } from "../stores/session-store.ts";
+import type { SessionRecord } from "../stores/session-store.ts";
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import { Ending } from "../util/ending.ts";
 import { isObject } from "../util/json.ts";
-import { type Answer, type Answerer, answer, type Place, refuse } from "./answer.ts";
+import { type Answer, type Answerer, answer, type Place, refuse, refuseBroken } from "./answer.ts";
 import { assemble, Binder, toAdapterSet } from "./answerer.ts";
 import { answerBatch } from "./batch.ts";
 import { CallOutlet, takesStream, toReply } from "./call-outlet.ts";
@@ -28,10 +27,12 @@ import { defaultKeepAliveMs } from "./event-stream.ts";
 import { serveFetch } from "./fetch.ts";
 import { Guard, type GuardOptions } from "./guard.ts";
 import { emptyReply, type HttpReply, type HttpRequest, jsonReply, streamReply } from "./http.ts";
+import { compareWorkers, openKept, type StoreOptions } from "./kept.ts";
+import type { Readiness, ReadyState } from "./readiness.ts";
 import { endSessionStreams, openSessionStream } from "./session-stream.ts";
-import { Sessions } from "./sessions.ts";
+import type { Sessions } from "./sessions.ts";
 
-export interface EndpointOptions extends GuardOptions {
+export interface EndpointOptions extends GuardOptions, StoreOptions {
   /** The revisions served: dates, or a set with adapters of your own. @default all five */
   readonly revisions?: AdapterSet | readonly string[] | undefined;
   /**
@@ -39,14 +40,6 @@ export interface EndpointOptions extends GuardOptions {
    * arrives is ignored, and any worker serves any request. @default true
    */
   readonly sessions?: boolean | undefined;
-  /** Where sessions are kept. @default the memory of this process */
-  readonly sessionStore?: SessionStore | undefined;
-  /**
-   * Where changes, answers, cancels and resumable streams pass through. Workers that share
-   * sessions share it too, or what happens on one is not heard on the others.
-   * @default the memory of this process
-   */
-  readonly eventHub?: EventHub | undefined;
   /** Whether arrays of messages are served where the revision has them. @default true */
   readonly batch?: boolean | undefined;
   /** Levels of nesting in a message at most; deeper is refused. @default 64 */
@@ -68,7 +61,12 @@ export interface Endpoint {
   readonly fetch: (request: Request) => Promise<Response>;
   /** For bridges: one neutral request to one neutral reply. Never rejects. */
   readonly handle: (request: HttpRequest) => Awaitable<HttpReply>;
-  /** Ends what listens, gracefully, and stops hearing of changes. Calls in flight go on. */
+  /** Whether it should be sent requests: not while it closes, or while its store is away. */
+  readonly state: () => Promise<ReadyState>;
+  /**
+   * Ends what listens, gracefully, and stops hearing of changes. Calls in flight go on, and so
+   * do their questions and cancels; new ones are refused, to be sent elsewhere.
+   */
   readonly close: () => void;
 }
 
@@ -80,6 +78,7 @@ export function createEndpoint(server: Server, options: EndpointOptions = {}): E
   return {
     fetch: (request) => serveFetch(endpoint, request),
     handle: (request) => endpoint.handle(request),
+    state: () => endpoint.state(),
     close: () => endpoint.close(),
   };
 }
@@ -91,6 +90,7 @@ class HttpEndpoint {
   readonly #hub: EventHub;
   readonly #binder: Binder;
   readonly #closing: Ending = new Ending();
+  readonly #readiness: Readiness;
   readonly #options: EndpointOptions;
   readonly #maxDepth: number;
   readonly #keepAliveMs: number;
@@ -101,12 +101,13 @@ class HttpEndpoint {
     this.#adapters = toAdapterSet(options.revisions);
     this.#binder = new Binder(server, this.#adapters);
     const keepsSessions = options.sessions !== false && this.#adapters.handshakes.length > 0;
-    const sessions = keepsSessions
-      ? new Sessions(options.sessionStore ?? new MemorySessions())
-      : undefined;
+    const { supported } = this.#adapters;
+    const kept = openKept(server, options, this.#closing);
+    this.#readiness = kept.readiness;
+    compareWorkers(server, kept, { supported, keepsSessions }, this.#closing);
     const { answerer, hub } = assemble(server, this.#adapters, {
-      sessions,
-      hub: options.eventHub,
+      ...kept,
+      sessions: keepsSessions ? kept.keeping.sessions : undefined,
       closing: this.#closing,
     });
     this.#answerer = answerer;
@@ -117,12 +118,17 @@ class HttpEndpoint {
     this.#methods = keepsSessions ? "POST, GET, DELETE" : "POST";
   }
 
+  state(): Promise<ReadyState> {
+    return this.#readiness.state();
+  }
+
   close(): void {
     this.#closing.end();
   }
 
   handle(request: HttpRequest): Awaitable<HttpReply> {
-    const broken = (cause: unknown): HttpReply => allowOrigin(request, this.#broken(cause));
+    const broken = (cause: unknown): HttpReply =>
+      allowOrigin(request, this.#broken(cause, request));
     try {
       const reply = this.#serve(request);
       return isPromise(reply) ? reply.catch(broken) : reply;
@@ -136,11 +142,9 @@ class HttpEndpoint {
   };
 
   /** No input leads here: only a store that fails, or a fault of ours. */
-  #broken(cause: unknown, id?: RequestId): HttpReply {
-    this.#answerer.service.log({ level: "error", message: "a request could not be served", cause });
-    const why = "the server failed to serve this; its log says why";
-    const { text } = refuse(failure("internal", why), id, this.#adapters.newest);
-    return jsonReply(500, text ?? "");
+  #broken(cause: unknown, request: HttpRequest, id?: RequestId): HttpReply {
+    const { log } = this.#answerer.service;
+    return toReply(refuseBroken(cause, id, this.#adapters.newest, log), request);
   }
 
   #serve(request: HttpRequest): Awaitable<HttpReply> {
@@ -178,7 +182,7 @@ class HttpEndpoint {
   #read(body: Uint8Array, request: HttpRequest): Awaitable<HttpReply> {
     const preamble = readPreamble(body, request.headers, queryOf(request.target));
     // From here on whoever waits for an answer can be told by its id that there is none.
-    const broken = (cause: unknown): HttpReply => this.#broken(cause, readId(preamble));
+    const broken = (cause: unknown): HttpReply => this.#broken(cause, request, readId(preamble));
     try {
       const reply = this.#decide(preamble, request);
       return isPromise(reply) ? reply.catch(broken) : reply;
@@ -294,8 +298,12 @@ class HttpEndpoint {
 
   #end(id: string, sessions: Sessions): Awaitable<HttpReply> {
     return after(sessions.end(id), async () => {
-      await this.#answerer.inFlight.cancelAllOf(id, "the session ended");
-      await endSessionStreams(this.#hub, id);
+      // Side by side: a hub that is away is waited for once. The session has ended either way.
+      const told = await Promise.allSettled([
+        (async () => this.#answerer.inFlight.cancelAllOf(id, "the session ended"))(),
+        (async () => endSessionStreams(this.#hub, id))(),
+      ]);
+      for (const one of told) if (one.status === "rejected") this.#onHubFault(one.reason);
       return emptyReply(204);
     });
   }

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Call } from "../../src/core/call.ts";
 import { control, Exchange, type ExchangeContext } from "../../src/core/exchange.ts";
 import type { Asking } from "../../src/core/inquiry.ts";
+import type { SessionKeeper } from "../../src/core/session.ts";
 
 const call: Call = {
   operation: { kind: "call-tool", target: "wait", arguments: {} },
@@ -19,9 +20,18 @@ const nobody: Asking = {
   push: () => Promise.reject(new Error("there is nobody to ask")),
 };
 
+const forgetful: SessionKeeper = {
+  read: () => undefined,
+  update: () => Promise.resolve(undefined),
+  open: () => "",
+  use: () => undefined,
+  end: () => false,
+};
+
 function exchange(context: Partial<ExchangeContext> = {}, more: Partial<Call> = {}): Exchange {
   const whole: ExchangeContext = {
     session: undefined,
+    keeper: forgetful,
     onDisconnect: undefined,
     asking: nobody,
     tell: undefined,
@@ -134,6 +144,7 @@ describe("what an exchange tells of its caller", () => {
     id: "s",
     client: { name: "old", version: "1" },
     capabilities: { roots: {} },
+    values: {},
   };
 
   it("is what the request says, else what the session was told", () => {
