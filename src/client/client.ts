@@ -2,11 +2,12 @@
 import type { ContentBlock, PromptMessage, ResourceContents } from "../core/model.ts";
 import type { Change } from "../core/notice.ts";
 import { isHeaderMismatch } from "../revisions/refusals.ts";
+import { toListener } from "../util/callback.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
 import { kindsOf } from "./answering.ts";
 import { ResponseCache } from "./cache.ts";
 import { type Asking, type Completed, Connection } from "./connection.ts";
-import { ClientError } from "./errors.ts";
+import { ClientError, isRefusal } from "./errors.ts";
 import type { Link } from "./link.ts";
 import { type Interests, Listeners, type Listening } from "./listening.ts";
 import { type ListingName, listAll, listings } from "./listing.ts";
@@ -56,7 +57,7 @@ export class Client implements AsyncDisposable {
 
   private constructor(target: Target, options: ClientOptions) {
     this.#options = options;
-    const warn = options.onWarning ?? ((): void => undefined);
+    const warn = toListener(options.onWarning);
     this.#warn = warn;
     this.#tools = new ToolBook(warn);
     this.#recall = toRecall(target, options);
@@ -65,7 +66,7 @@ export class Client implements AsyncDisposable {
       accepted: toAccepted(options.revisions),
       handlers: options,
       listeners: {
-        log: (entry) => options.onLog?.(entry),
+        log: toListener(options.onLog),
         change: (change, subscription) => {
           this.#changed(change);
           this.#listeners.change(change, subscription);
@@ -163,7 +164,7 @@ export class Client implements AsyncDisposable {
     const { value, cache } = await this.#through(asked, options, async (request) => {
       const { result, cache } = await request(asked.method, asked.params);
       const contents = readContents(result);
-      return { value: contents, cache, uris: contents.map((each) => String(each.uri)) };
+      return { value: contents, cache, uris: urisOf(contents) };
     });
     return { contents: value, cache };
   }
@@ -301,7 +302,12 @@ export class Client implements AsyncDisposable {
       logging !== undefined &&
       link.adapter.client.logging === "per-session"
     ) {
-      await link.exchange("logging/setLevel", { level: logLevel }, this.#connection.patience);
+      await link
+        .exchange("logging/setLevel", { level: logLevel }, this.#connection.patience)
+        .catch((cause: unknown) => {
+          if (!(cause instanceof ClientError) || !isRefusal(cause)) throw cause;
+          this.#warn(`the server does not take the level to log from: ${cause.message}`);
+        });
     }
     await this.#listeners.restore(link);
   }
@@ -315,11 +321,14 @@ function isMisinformed({ code }: ClientError): boolean {
   return code === methodNotFound || code === invalidParams;
 }
 
-function toRecall({ key }: Target, { cache, authContext }: ClientOptions): Recall | undefined {
+function toRecall(
+  { key, cacheKey = key }: Target,
+  { cache, authContext }: ClientOptions,
+): Recall | undefined {
   if (cache === undefined || cache === false) return undefined;
   return new Recall({
     cache: cache === true ? new ResponseCache() : cache,
-    server: key,
+    server: cacheKey,
     context: authContext,
   });
 }
@@ -335,6 +344,10 @@ function readContents({ contents }: JsonObject): readonly ResourceContents[] {
   return contents as unknown as readonly ResourceContents[];
 }
 
+function urisOf(contents: readonly ResourceContents[]): readonly string[] {
+  return contents.map(({ uri }) => uri).filter((uri) => typeof uri === "string");
+}
+
 function readToolResult(result: JsonObject): ToolResult {
   const { content = [], structuredContent, isError, _meta } = result;
   if (!Array.isArray(content) || !content.every(isObject)) {
@@ -344,7 +357,9 @@ function readToolResult(result: JsonObject): ToolResult {
     );
   }
   const blocks = content as unknown as readonly ContentBlock[];
-  const texts = blocks.flatMap((block) => (block.type === "text" ? [String(block.text)] : []));
+  const texts = blocks.flatMap((block) =>
+    block.type === "text" && typeof block.text === "string" ? [block.text] : [],
+  );
   return {
     content: blocks,
     structured: structuredContent,

@@ -4,12 +4,16 @@ import { Client } from "./client.ts";
 import type { Duplex } from "./duplex.ts";
 import { type Fetch, FetchSender } from "./fetch-sender.ts";
 import type { HttpSender } from "./http-exchange.ts";
+import { LegacySseTransport, type LegacySseTransportOptions } from "./legacy-sse.ts";
 import type { Target } from "./negotiate.ts";
 import type { ClientOptions } from "./options.ts";
 import { StreamableHttp, type StreamableHttpOptions } from "./streamable-http.ts";
 
 /** Those of HTTP count for a URL only. */
-export interface ConnectOptions extends ClientOptions, StreamableHttpOptions {
+export interface ConnectOptions
+  extends ClientOptions,
+    StreamableHttpOptions,
+    LegacySseTransportOptions {
   /** Gives the attempt to connect up; afterwards it has no effect. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -37,7 +41,13 @@ export async function connect(
 }
 
 export function connectTo(target: Target, options: ConnectOptions): Promise<Client> {
-  return Client.open(target, options, options.signal);
+  const { authContext = contextOf(options), signal } = options;
+  return Client.open(target, { ...options, authContext }, signal);
+}
+
+/** Whose the credentials are that a function makes cannot be known: it is never the same. */
+function contextOf({ headers }: ConnectOptions): ClientOptions["authContext"] {
+  return typeof headers === "function" ? () => crypto.randomUUID() : undefined;
 }
 
 /**
@@ -52,12 +62,14 @@ export function duplexTarget(open: () => Duplex, key?: string): Target {
 export function httpTarget(
   url: string | URL,
   sender: () => HttpSender,
-  options: StreamableHttpOptions,
+  options: StreamableHttpOptions & LegacySseTransportOptions,
 ): Target {
-  const { origin, pathname } = new URL(url);
+  const { origin, pathname, search } = new URL(url);
   return {
     // Without the query, which may hold what is to be kept by nobody.
     key: `${origin}${pathname}`,
+    cacheKey: `${origin}${pathname}${search}`,
     open: () => new StreamableHttp(url, sender(), options),
+    openLegacySse: () => new LegacySseTransport(url, sender(), options),
   };
 }

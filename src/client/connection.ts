@@ -1,42 +1,21 @@
 /** A connection that outlives its sessions, streams and processes. */
-import type { LogLevel } from "../core/call.ts";
-import type { CacheHints, Implementation } from "../core/model.ts";
+import type { CacheHints } from "../core/model.ts";
 import type { Adapter } from "../revisions/adapter.ts";
-import type { AdapterSet } from "../revisions/adapter-set.ts";
 import type { AnsweredInput } from "../revisions/client-half.ts";
 import { readSupported } from "../revisions/refusals.ts";
+import { onAbort, unlessAborted } from "../util/abort.ts";
 import type { JsonObject } from "../util/json.ts";
-import { type AnswerHandlers, answerQuestion, kindsOf, Unanswered } from "./answering.ts";
 import { ClientError } from "./errors.ts";
-import { Hearing, type Listeners } from "./hearing.ts";
-import { type ExchangeOptions, Link, type Speaker } from "./link.ts";
+import { gatherAnswers } from "./gathering.ts";
+import type { ExchangeOptions, Link } from "./link.ts";
 import type { ServerDescription } from "./model.ts";
-import {
-  type Negotiated,
-  type NegotiateOptions,
-  negotiate,
-  shakeHandsAgain,
-  type Target,
-} from "./negotiate.ts";
+import { type Negotiated, negotiate, shakeHandsAgain, type Target } from "./negotiate.ts";
+import { Opener, type OpenerOptions } from "./opener.ts";
 import { isOfOtherEra } from "./probe.ts";
-import type { Recall } from "./recall.ts";
-import type { Transport } from "./transport.ts";
-import type { VerdictStore } from "./verdicts.ts";
-import type { WatchOptions } from "./watch.ts";
+import { givenUp, Watch, type WatchOptions } from "./watch.ts";
 
-export interface ConnectionOptions {
-  readonly info: Implementation;
-  readonly accepted: AdapterSet;
-  readonly handlers: AnswerHandlers;
-  readonly listeners: Listeners;
-  readonly logLevel: LogLevel | undefined;
-  readonly mirrors: Speaker["mirrors"];
-  readonly verdicts: VerdictStore;
-  readonly timeoutMs: number;
-  readonly probeTimeoutMs: number;
+export interface ConnectionOptions extends OpenerOptions {
   readonly maxRounds: number;
-  /** Where discoveries are kept. */
-  readonly recall: Recall | undefined;
   /** Called whenever a session begins: what the one before knew has to be told again. */
   readonly onOpen: (link: Link) => Promise<void>;
 }
@@ -52,6 +31,12 @@ export interface Completed {
   readonly cache: CacheHints | undefined;
 }
 
+interface Exchanged {
+  readonly result: JsonObject;
+  /** What was spoken when it came. */
+  readonly adapter: Adapter;
+}
+
 /** What has been done for a request already. */
 interface Spent {
   isRepeated: boolean;
@@ -61,10 +46,7 @@ interface Spent {
 /** How often a request is sent again whose reply was lost. */
 const maxReissues = 2;
 
-/** Questions of one round at most. */
-const maxQuestions = 50;
-
-/** How often in a row a server may go away before it is given up. */
+/** How often in a row a server may go away, without having answered any call, until it is given up. */
 const maxReopenings = 5;
 
 /** After so long, a server that went away is one that had been there. */
@@ -73,26 +55,18 @@ const settledMs = 30_000;
 export class Connection {
   readonly #target: Target;
   readonly #options: ConnectionOptions;
-  readonly #speaker: Speaker;
   readonly #closing: AbortController = new AbortController();
-  readonly #hearings: WeakMap<Link, Hearing> = new WeakMap();
+  readonly #opener: Opener;
   #current: Negotiated | undefined;
   #opening: Promise<Negotiated> | undefined;
-  /** Whether the server has said nothing yet, but in an earlier connection. */
-  #isAssumed = false;
+  #closed: Promise<void> | undefined;
   #reopenings = 0;
   #openedAt = 0;
 
   constructor(target: Target, options: ConnectionOptions) {
     this.#target = target;
     this.#options = options;
-    const kinds = kindsOf(options.handlers);
-    this.#speaker = {
-      info: options.info,
-      capabilities: (adapter) => adapter.client.declare(kinds),
-      logLevel: options.logLevel,
-      mirrors: options.mirrors,
-    };
+    this.#opener = new Opener(options, this.#closing.signal);
   }
 
   /** Aborts when the client is closed. */
@@ -112,7 +86,7 @@ export class Connection {
 
   /** What results may depend on besides what is asked. */
   get spoken(): readonly unknown[] {
-    return this.#spoken(this.adapter);
+    return this.#opener.spoken(this.adapter);
   }
 
   /** Whether requests travel with headers that can mirror them. */
@@ -135,24 +109,28 @@ export class Connection {
   /** The link as it is now, opened anew where it is gone. */
   async link(signal?: AbortSignal): Promise<Link> {
     this.#closing.signal.throwIfAborted();
-    const { link } =
-      this.#current !== undefined && this.#current.link.gone === undefined
-        ? this.#current
-        : await heeding(
-            signal,
-            this.#open(() => negotiate(this.#target, this.#negotiating())),
-          );
+    const current = this.#current;
+    if (this.#opening === undefined && current !== undefined && current.link.gone === undefined) {
+      return current.link;
+    }
+    // While a session is opened anew, whatever is sent would be sent outside of any.
+    const opening = this.#open(() =>
+      negotiate(this.#target, this.#opener.negotiating(this.#current === undefined)),
+    );
+    const { link } = await heeding(signal, opening);
     return link;
   }
 
   /** Sends a request, answers what it asks, and sends it again where it has to be. */
   async request(method: string, params: JsonObject, asking: Asking): Promise<Completed> {
+    const whole = { ...asking, beganAt: performance.now() };
     let carried: AnsweredInput | undefined;
     for (let round = 0; ; round++) {
-      const link = await this.link(asking.signal);
-      const sent = carried === undefined ? params : link.adapter.client.carry(params, carried);
-      const result = await this.#survive(method, sent, asking);
-      const read = this.adapter.client.readResult(result);
+      const answered = carried;
+      const write = ({ client }: Adapter): JsonObject =>
+        answered === undefined ? params : client.carry(params, answered);
+      const { result, adapter } = await this.#survive(method, write, whole);
+      const read = adapter.client.readResult(result);
       if (read.kind === "complete") return round === 0 ? read : { ...read, cache: undefined };
       if (read.kind === "malformed") throw new ClientError("invalid-answer", read.message);
       if (round >= this.#options.maxRounds) {
@@ -161,28 +139,42 @@ export class Connection {
           `the server asked again and again: ${this.#options.maxRounds} rounds are the most`,
         );
       }
-      carried = { answers: await this.#gather(read.questions, asking), state: read.state };
+      carried = { answers: await this.#gather(read.questions, whole), state: read.state };
     }
   }
 
-  async close(): Promise<void> {
-    if (this.#closing.signal.aborted) return;
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     const why = new ClientError("closed", "the client was closed");
     this.#closing.abort(why);
     await this.#opening?.catch(() => undefined);
-    await this.#leave(this.#current, why);
+    await this.#opener.leave(this.#current, why);
   }
 
-  /** One request through the loss of a session, or of the stream that carried its reply. */
-  async #survive(method: string, params: JsonObject, asking: Asking): Promise<JsonObject> {
+  /**
+   * One request through the loss of a session, or of the stream that carried its reply.
+   *
+   * @param write - its params, for whichever revision it is then sent in
+   */
+  async #survive(
+    method: string,
+    write: (adapter: Adapter) => JsonObject,
+    asking: Asking,
+  ): Promise<Exchanged> {
     const spent: Spent = { isRepeated: false, reissues: 0 };
     for (;;) {
       const link = await this.link(asking.signal);
-      const { session } = link.transport;
+      const { adapter, transport } = link;
+      const { session } = transport;
       try {
-        const result = await link.exchange(method, params, asking);
-        this.#isAssumed = false;
-        return result;
+        const result = await link.exchange(method, write(adapter), asking);
+        this.#opener.isAssumed = false;
+        this.#reopenings = 0;
+        return { result, adapter };
       } catch (cause) {
         const mended = this.#mend(cause, { link, session }, asking, spent);
         if (mended === undefined) throw cause;
@@ -212,7 +204,7 @@ export class Connection {
   /** Whether the server is not the one, of its revisions, that it was found or remembered to be. */
   #isOther(cause: ClientError, { adapter, transport }: Link): boolean {
     if (adapter.era !== "modern" || transport.kind === "channel") return false;
-    return readSupported(cause) !== undefined || (this.#isAssumed && isOfOtherEra(cause));
+    return readSupported(cause) !== undefined || (this.#opener.isAssumed && isOfOtherEra(cause));
   }
 
   /**
@@ -228,26 +220,20 @@ export class Connection {
     );
   }
 
+  /** What the user says, as long as the call still has time and anybody waits for it. */
   async #gather(
-    questions: ReadonlyMap<string, { readonly method: string; readonly params: JsonObject }>,
-    { signal = this.#closing.signal }: Asking,
+    questions: Parameters<typeof gatherAnswers>[0],
+    { signal, maxTimeoutMs, beganAt }: Asking,
   ): Promise<JsonObject> {
-    if (questions.size > maxQuestions) {
-      throw new ClientError(
-        "invalid-answer",
-        `the server asked ${questions.size} questions at once`,
-      );
-    }
-    const entries = [...questions].map(async ([key, question]) => {
-      const answer = await answerQuestion(question, this.#options.handlers, { signal });
-      return [key, answer] as const;
-    });
+    const timeoutMs = Number.POSITIVE_INFINITY;
+    const watch = new Watch({ signal, timeoutMs, maxTimeoutMs, beganAt });
+    const { signal: closing } = this.#closing;
+    const forget = onAbort(closing, () => watch.end(closing.reason));
     try {
-      return Object.fromEntries(await Promise.all(entries));
-    } catch (cause) {
-      if (!(cause instanceof Unanswered)) throw cause;
-      // The handler's own error is the caller's to see: it is on this side.
-      throw cause.cause ?? new ClientError("unsupported", `the server asked: ${cause.message}`);
+      return await gatherAnswers(questions, this.#options.handlers, watch.signal);
+    } finally {
+      forget();
+      watch.stop();
     }
   }
 
@@ -258,8 +244,10 @@ export class Connection {
     if (this.#current?.link !== lost || lost.transport.session !== session) return;
     await this.#open(async () => {
       try {
-        return await shakeHandsAgain(lost, this.#negotiating());
+        return await shakeHandsAgain(lost, this.#opener.negotiating(this.#current === undefined));
       } catch (cause) {
+        // Whatever comes of it, this link is closed.
+        lost.end(new ClientError("interrupted", "the session could not be opened anew", { cause }));
         if (!(cause instanceof ClientError) || cause.kind === "unreachable") throw cause;
         return this.#negotiateAnew();
       }
@@ -273,8 +261,9 @@ export class Connection {
 
   /** It is not the server it was: finds out again what it speaks. */
   async #negotiateAnew(): Promise<Negotiated> {
-    if (this.#target.key !== undefined) await this.#options.verdicts.delete(this.#target.key);
-    return negotiate(this.#target, this.#negotiating());
+    const options = this.#opener.negotiating(this.#current === undefined);
+    if (this.#target.key !== undefined) await options.verdicts.delete(this.#target.key);
+    return negotiate(this.#target, options);
   }
 
   /** Opens once for all who wait for it. */
@@ -294,91 +283,28 @@ export class Connection {
     const before = this.#current;
     const negotiated = await how();
     if (before !== undefined && before.link !== negotiated.link) {
-      await this.#leave(before, new ClientError("interrupted", "the connection was opened anew"));
+      await this.#opener.leave(
+        before,
+        new ClientError("interrupted", "the connection was opened anew"),
+      );
     }
     this.#current = negotiated;
     this.#openedAt = performance.now();
     if (this.#closing.signal.aborted) {
-      await this.#leave(negotiated, this.#closing.signal.reason);
+      await this.#opener.leave(negotiated, this.#closing.signal.reason);
       throw this.#closing.signal.reason;
     }
     await this.#options.onOpen(negotiated.link);
     return negotiated;
   }
-
-  async #leave(negotiated: Negotiated | undefined, why: ClientError): Promise<void> {
-    if (negotiated === undefined) return;
-    negotiated.link.end(why);
-    this.#hearings.get(negotiated.link)?.end();
-    await negotiated.link.transport.close();
-  }
-
-  #negotiating(): NegotiateOptions {
-    const { accepted, verdicts, probeTimeoutMs, timeoutMs } = this.#options;
-    return {
-      accepted,
-      verdicts,
-      probeTimeoutMs,
-      timeoutMs,
-      signal: this.#closing.signal,
-      link: (transport, adapter) => this.#link(transport, adapter),
-      discover: (link, ask) => this.#discover(link, ask),
-    };
-  }
-
-  /**
-   * What the server says of itself, or said before this connection. A process that was just
-   * started has to say it itself, and so has a server that was lost.
-   */
-  async #discover(link: Link, ask: () => Promise<JsonObject>): Promise<JsonObject> {
-    const { recall } = this.#options;
-    if (recall === undefined || link.transport.kind === "channel") return ask();
-    const { adapter } = link;
-    const asked = { method: "server/discover", params: {}, spoken: this.#spoken(adapter) };
-    this.#isAssumed = this.#current === undefined;
-    const found = await recall.through(asked, !this.#isAssumed, async (received) => {
-      const value = await ask();
-      this.#isAssumed = false;
-      received();
-      const read = adapter.client.readResult(value);
-      return { value, cache: read.kind === "complete" ? read.cache : undefined };
-    });
-    return found.value;
-  }
-
-  #spoken(adapter: Adapter): readonly unknown[] {
-    return [adapter.revision, this.#speaker.capabilities(adapter)];
-  }
-
-  async #link(transport: Transport, adapter: Adapter): Promise<Link> {
-    const link = new Link(transport, adapter, this.#speaker);
-    const { handlers, listeners } = this.#options;
-    const hearing = new Hearing(link, handlers, listeners);
-    this.#hearings.set(link, hearing);
-    await transport.start({
-      receive: (message, during) => hearing.hear(message, during),
-      warn: (message) => listeners.warn(message),
-      closed: (cause) => {
-        const why = cause instanceof Error ? cause.message : "the connection was closed";
-        link.end(new ClientError("closed", why, { cause }));
-        hearing.end();
-      },
-    });
-    return link;
-  }
 }
 
 /** What many wait for goes on when one of them has had enough. */
-function heeding<T>(signal: AbortSignal | undefined, shared: Promise<T>): Promise<T> {
+async function heeding<T>(signal: AbortSignal | undefined, shared: Promise<T>): Promise<T> {
   if (signal === undefined) return shared;
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(givenUp(signal));
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    shared.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
-}
-
-function givenUp({ reason }: AbortSignal): ClientError {
-  return new ClientError("aborted", "the caller gave the call up", { cause: reason });
+  try {
+    return await unlessAborted(signal, shared);
+  } catch (cause) {
+    throw signal.aborted ? givenUp(signal) : cause;
+  }
 }

@@ -5,11 +5,15 @@
  */
 import { createParser, type EventSourceParser } from "eventsource-parser";
 
-export interface SourceEvent {
-  /** `message` where the server gave no name. */
-  readonly name: string;
-  readonly data: string;
-}
+export type SourceEvent =
+  | {
+      readonly kind: "event";
+      /** `message` where the server gave no name. */
+      readonly name: string;
+      readonly data: string;
+    }
+  /** An event longer than the cap was passed over. */
+  | { readonly kind: "too-large" };
 
 /** Reads one stream: made anew for each connection. */
 export class EventSourceReader {
@@ -24,7 +28,8 @@ export class EventSourceReader {
   #atLineStart = true;
   /** Characters of the event that has not ended yet. */
   #length = 0;
-  #overflowed = false;
+  /** The event that has not ended yet is longer than the cap; its end is waited for. */
+  #skipping = false;
 
   /** @param maxLength - characters of one event, its names and comments included */
   constructor(maxLength: number) {
@@ -35,9 +40,7 @@ export class EventSourceReader {
         this.#retryMs = ms;
       },
     });
-    // Past its first chunk the parser no longer takes the letters "ï»¿" for a byte order
-    // mark; the real one is the decoder's to drop.
-    this.#parser.feed("");
+    this.#clear();
   }
 
   /** What was named by `id` last on this stream; undefined before. */
@@ -50,31 +53,41 @@ export class EventSourceReader {
     return this.#retryMs;
   }
 
-  /** An event was longer than the cap: nothing more is read. */
-  get overflowed(): boolean {
-    return this.#overflowed;
-  }
-
   /** The events that end within this chunk, in order. */
   feed(chunk: Uint8Array): readonly SourceEvent[] {
     const lines = this.#toLines(this.#decoder.decode(chunk, { stream: true }));
-    for (let from = 0; from < lines.length && !this.#overflowed; ) {
+    for (let from = 0; from < lines.length; ) {
       const end = this.#endOfEvent(lines, from);
-      const text = lines.slice(from, end < 0 ? undefined : end);
-      this.#length += text.length;
-      this.#overflowed = this.#length > this.#maxLength;
-      if (this.#overflowed) break;
-      this.#parser.feed(text);
-      if (end < 0) {
-        this.#atLineStart = text.endsWith("\n");
-        break;
-      }
+      this.#take(end < 0 ? lines.slice(from) : lines.slice(from, end));
+      if (end < 0) break;
       this.#endEvent();
       from = end + 1;
     }
     const events = this.#events;
     this.#events = [];
     return events;
+  }
+
+  #take(text: string): void {
+    this.#atLineStart = text.endsWith("\n");
+    if (this.#skipping) return;
+    this.#length += text.length;
+    if (this.#length <= this.#maxLength) {
+      this.#parser.feed(text);
+      return;
+    }
+    this.#skipping = true;
+    this.#clear();
+    this.#events.push({ kind: "too-large" });
+  }
+
+  /**
+   * Past its first chunk the parser no longer takes the letters "ï»¿" for a byte order mark;
+   * the real one is the decoder's to drop.
+   */
+  #clear(): void {
+    this.#parser.reset();
+    this.#parser.feed("");
   }
 
   /**
@@ -101,14 +114,15 @@ export class EventSourceReader {
    * that this line is how the two are told apart.
    */
   #endEvent(): void {
+    if (!this.#skipping) this.#parser.feed("data:\n\n");
+    this.#skipping = false;
     this.#length = 0;
     this.#atLineStart = true;
-    this.#parser.feed("data:\n\n");
   }
 
   #dispatch(id: string | undefined, name: string | undefined, data: string): void {
     if (id !== undefined) this.#lastEventId = id;
     if (data === "") return;
-    this.#events.push({ name: name ?? "message", data: data.slice(0, -1) });
+    this.#events.push({ kind: "event", name: name ?? "message", data: data.slice(0, -1) });
   }
 }

@@ -59,7 +59,7 @@ class Exchange implements HttpAnswer {
   async begin(fetch: Fetch): Promise<void> {
     const { method, url, headers, body, signal } = this.#outgoing;
     this.#open.add(this);
-    signal?.addEventListener("abort", this.#onAbort, { once: true });
+    signal?.addEventListener("abort", this.#onAbort);
     try {
       this.#response = await fetch(url, {
         method,
@@ -94,6 +94,10 @@ class Exchange implements HttpAnswer {
 
   get status(): number {
     return this.#response?.status ?? 0;
+  }
+
+  get url(): URL {
+    return this.#outgoing.url;
   }
 
   header(name: string): string | undefined {

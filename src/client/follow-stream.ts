@@ -50,9 +50,10 @@ export async function followStream(following: Following): Promise<ClientError> {
       position.lastEventId = undefined;
       continue;
     }
-    if (await patience.wait(position.retryMs, signal, ending)) continue;
+    const enough = await patience.wait(position.retryMs, signal, ending);
+    if (enough === undefined) continue;
     const cause = opened instanceof ClientError ? opened : undefined;
-    throw new ClientError("interrupted", "the stream could not be opened again", { cause });
+    throw new ClientError("interrupted", `the stream could not be opened: ${enough}`, { cause });
   }
 }
 

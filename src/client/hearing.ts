@@ -2,6 +2,7 @@
 import { isLogLevel, type LogLevel } from "../core/call.ts";
 import type { Change } from "../core/notice.ts";
 import type { RequestId, RpcNotification, RpcRequest } from "../jsonrpc/message.ts";
+import { onAbort } from "../util/abort.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
 import { type AnswerHandlers, answerQuestion, Unanswered } from "./answering.ts";
 import type { Link } from "./link.ts";
@@ -106,6 +107,8 @@ export class Hearing {
     const answering = new AbortController();
     this.#answering.set(id, answering);
     const resume = this.#link.pause(during);
+    // A question that was taken back holds nobody up, however long its handler still takes.
+    onAbort(answering.signal, resume);
     try {
       const outcome = await this.#find(request, answering.signal);
       // Whoever took the question back wants no answer.

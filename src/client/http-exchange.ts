@@ -23,6 +23,8 @@ export interface HttpOutgoing {
 /** What came back. Its body is taken once, by one of the three methods, or holds a socket. */
 export interface HttpAnswer {
   readonly status: number;
+  /** Where it came from. */
+  readonly url: URL;
   /** @param name - in lower case */
   header(name: string): string | undefined;
   /**
@@ -57,29 +59,37 @@ export interface HttpSender {
 /** Enough for a server that adds a slash and one that moved, and few enough to end. */
 const maxRedirects = 3;
 
-export interface Exchanged {
-  readonly answer: HttpAnswer;
-  /** Where the answer came from. */
-  readonly url: URL;
-}
-
 /**
  * Follows 307 and 308 within the origin, which repeat the request as it is. Others would
  * make a GET of a POST, or take the body and its credentials elsewhere: they are no answer
  * here, and their target is named so that whoever configured the URL can correct it.
  */
-export async function exchange(sender: HttpSender, outgoing: HttpOutgoing): Promise<Exchanged> {
-  let { url } = outgoing;
-  for (let hops = 0; ; hops++) {
-    const answer = await sender.send(hops === 0 ? outgoing : { ...outgoing, url });
-    if (answer.status !== 307 && answer.status !== 308) return { answer, url };
-    answer.discard();
-    url = redirected(answer, url, hops);
-  }
+export function exchange(sender: HttpSender, outgoing: HttpOutgoing): Promise<HttpAnswer> {
+  return sender
+    .send(outgoing)
+    .then((answer) => (isRedirect(answer) ? follow(sender, outgoing, answer) : answer));
 }
 
-function redirected(answer: HttpAnswer, from: URL, hops: number): URL {
-  const { status } = answer;
+async function follow(
+  sender: HttpSender,
+  outgoing: HttpOutgoing,
+  redirect: HttpAnswer,
+): Promise<HttpAnswer> {
+  let answer = redirect;
+  for (let hops = 0; isRedirect(answer); hops++) {
+    answer.discard();
+    const url = redirected(answer, hops);
+    answer = await sender.send({ ...outgoing, url });
+  }
+  return answer;
+}
+
+function isRedirect({ status }: HttpAnswer): boolean {
+  return status === 307 || status === 308;
+}
+
+function redirected(answer: HttpAnswer, hops: number): URL {
+  const { status, url: from } = answer;
   const refuse = (why: string): never => {
     throw new ClientError("http", `HTTP ${status}: ${why}`, { status });
   };

@@ -3,15 +3,8 @@ import { isPromise } from "../util/awaitable.ts";
 import type { Ending } from "../util/ending.ts";
 import { ClientError } from "./errors.ts";
 import { EventSourceReader, type SourceEvent } from "./event-source.ts";
-import {
-  type Exchanged,
-  exchange,
-  type HttpAnswer,
-  type HttpOutgoing,
-  type HttpSender,
-  tooLarge,
-} from "./http-exchange.ts";
-import type { ReadAnswer } from "./http-failure.ts";
+import { exchange, type HttpAnswer, type HttpOutgoing, type HttpSender } from "./http-exchange.ts";
+import { isEventStream, type ReadAnswer } from "./http-failure.ts";
 import { waitFor } from "./patience.ts";
 import { parseMessages } from "./read-messages.ts";
 
@@ -43,8 +36,14 @@ export interface HttpWayOptions {
 
 export interface Going {
   readonly method: HttpOutgoing["method"];
-  /** Those of the protocol, names in lower case. */
+  /** Where to, if not to the server's own URL. */
+  readonly url?: URL | undefined;
+  /** Those that the revision adds; names in lower case, as in all of these. */
   readonly headers: HeaderRecord;
+  /** Those that every request of its kind has. */
+  readonly common: HeaderRecord;
+  /** Of a session, and of a place in a stream. */
+  readonly place?: HeaderRecord | undefined;
   readonly body?: string | undefined;
   readonly signal: AbortSignal;
   readonly repeatable: boolean;
@@ -71,20 +70,31 @@ export class HttpWay {
     this.#ending = ending;
   }
 
-  async send(going: Going, url: URL = this.url): Promise<Exchanged> {
-    const own = typeof this.#own === "function" ? await this.#ask(this.#own, going) : this.#own;
-    const { method, body, signal, repeatable } = going;
-    const headers = { ...own, ...going.headers };
+  send(going: Going): Promise<HttpAnswer> {
+    if (typeof this.#own !== "function") return this.#sendWith(this.#own, going);
+    return this.#ask(this.#own, going).then((own) => this.#sendWith(own, going));
+  }
+
+  #sendWith(own: HeaderRecord, going: Going): Promise<HttpAnswer> {
+    const { method, url = this.url, body, signal, repeatable, place } = going;
+    // Filled by hand: spreading would make objects that are slow to read, once for each call.
+    const headers: Record<string, string> = {};
+    fill(headers, own);
+    fill(headers, going.headers);
+    fill(headers, going.common);
+    if (place !== undefined) fill(headers, place);
     return exchange(this.sender, { method, url, headers, body, signal, repeatable });
   }
 
   async #ask(
     headers: () => HeaderRecord | Promise<HeaderRecord>,
-    { signal }: Going,
+    { signal, method }: Going,
   ): Promise<HeaderRecord> {
+    // What ends a session is sent when all else has ended.
+    const ending = method === "DELETE" ? undefined : this.#ending;
     try {
       const made = headers();
-      return lowerCase(isPromise(made) ? await waitFor(made, signal, this.#ending) : made);
+      return lowerCase(isPromise(made) ? await waitFor(made, signal, ending) : made);
     } catch (cause) {
       if (signal.aborted || cause instanceof ClientError) throw cause;
       throw new ClientError("unreachable", "the headers for a request could not be made", {
@@ -93,29 +103,29 @@ export class HttpWay {
     }
   }
 
-  /** The body of an answer that is no stream; nothing of one that is too large to be an error. */
+  /** The body of an answer that is no stream; nothing of a refusal that is too large to be one. */
   async read(answer: HttpAnswer): Promise<ReadAnswer> {
-    const text = await answer.text(this.maxMessageBytes).catch((cause: unknown) => {
-      const isRefusal = answer.status >= 400 && cause instanceof ClientError;
-      if (isRefusal && cause.kind === "too-large") return "";
-      throw cause;
-    });
-    return { answer, text, messages: text === "" ? undefined : parseMessages(text, this.maxDepth) };
+    let text = "";
+    try {
+      // One that is a stream may never end.
+      if (isEventStream(answer)) answer.discard();
+      else text = await answer.text(this.maxMessageBytes);
+    } catch (cause) {
+      const isTooLarge = cause instanceof ClientError && cause.kind === "too-large";
+      if (!isTooLarge || answer.status < 400) throw cause;
+    }
+    return {
+      answer,
+      text,
+      messages: text === "" ? undefined : parseMessages(text, this.maxDepth),
+    };
   }
 
   /**
-   * The data of the events that carry messages, on one connection; `position` is kept up to
-   * date with it.
+   * The events of one connection; `position` is kept up to date with them.
    *
-   * @throws ClientError `too-large`; what the answer's chunks throw
+   * @throws what the answer's chunks throw
    */
-  async *messages(answer: HttpAnswer, position: Position): AsyncGenerator<string> {
-    for await (const { name, data } of this.events(answer, position)) {
-      // Events of other names are for readers who know them, such as a ping.
-      if (name === "message" && data !== "") yield data;
-    }
-  }
-
   async *events(answer: HttpAnswer, position: Position): AsyncGenerator<SourceEvent> {
     const reader = new EventSourceReader(this.maxMessageBytes);
     const idle = this.#watch(answer);
@@ -131,7 +141,6 @@ export class HttpWay {
         position.retryMs = reader.retryMs ?? position.retryMs;
         position.news += events.length;
         yield* events;
-        if (reader.overflowed) throw tooLarge(this.maxMessageBytes);
       }
     } finally {
       idle.stop();
@@ -150,6 +159,16 @@ export class HttpWay {
       stop: () => clearTimeout(timer),
     };
   }
+}
+
+/**
+ * The data of an event that carries a message. Those of other names are for readers who know
+ * them, such as a ping; one without data tells its id.
+ */
+export function messageOf(event: SourceEvent): string | undefined {
+  return event.kind === "event" && event.name === "message" && event.data !== ""
+    ? event.data
+    : undefined;
 }
 
 /** Where a stream stands: what it takes to go on with it over another connection. */
@@ -186,6 +205,13 @@ function toHttpUrl(given: string | URL): URL {
     throw new TypeError("credentials belong into the headers option, not into the URL");
   }
   return url;
+}
+
+function fill(headers: Record<string, string>, more: HeaderRecord): void {
+  for (const name in more) {
+    const value = more[name];
+    if (value !== undefined) headers[name] = value;
+  }
 }
 
 function lowerCase(headers: HeaderRecord): HeaderRecord {

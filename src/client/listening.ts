@@ -2,11 +2,17 @@
 import type { ChangeableList, ListenFilter } from "../core/call.ts";
 import type { Change } from "../core/notice.ts";
 import type { RequestId } from "../jsonrpc/message.ts";
+import { onAbort, unlessAborted } from "../util/abort.ts";
 import { backOff, sleep } from "../util/backoff.ts";
+import { toListener } from "../util/callback.ts";
+import type { JsonObject } from "../util/json.ts";
 import { isWithin } from "../util/uri.ts";
 import type { Connection } from "./connection.ts";
-import { ClientError } from "./errors.ts";
+import { ClientError, isRefusal } from "./errors.ts";
+import { excerpt } from "./excerpt.ts";
+import { Following } from "./following.ts";
 import type { Link } from "./link.ts";
+import { givenUp } from "./watch.ts";
 
 /** Which changes to hear of. */
 export interface Interests {
@@ -29,12 +35,15 @@ interface Listener {
   readonly ended: AbortController;
   /** The request it listens by, where it does. */
   subscription: RequestId | undefined;
+  /** Where its resources are subscribed to, where it listens by that. */
+  subscribed: Subscribed | undefined;
   onAcknowledged: (() => void) | undefined;
 }
 
-interface Begun {
-  /** In a wrapping, since a promise of a promise is one promise. */
-  readonly over: Promise<void>;
+interface Subscribed {
+  readonly link: Link;
+  /** The session cannot be listened to any more. */
+  fail(cause: unknown): void;
 }
 
 /** How often in a row listening is begun anew before it is given up. */
@@ -53,19 +62,17 @@ export interface ListenersOptions {
 
 export class Listeners {
   readonly #connection: Connection;
-  readonly #warn: (message: string) => void;
-  readonly #missed: (change: Change) => void;
+  readonly #options: ListenersOptions;
   readonly #listeners: Set<Listener> = new Set();
-  readonly #alwaysFollows: boolean;
-  #following:
-    | { readonly link: Link; readonly session: string | undefined; readonly open: Promise<void> }
-    | undefined;
+  readonly #following: Following;
 
-  constructor(connection: Connection, { alwaysFollows, missed, warn }: ListenersOptions) {
+  constructor(connection: Connection, options: ListenersOptions) {
     this.#connection = connection;
-    this.#alwaysFollows = alwaysFollows;
-    this.#missed = missed;
-    this.#warn = warn;
+    this.#options = options;
+    this.#following = new Following(connection, {
+      reopened: (link) => this.#mayHaveMissed(this.#on(link)),
+      lost: (link, cause) => this.#lost(link, cause),
+    });
   }
 
   /** Begins to listen; resolves once no change can be missed any more. */
@@ -74,36 +81,34 @@ export class Listeners {
     onChange: (change: Change) => void,
     signal: AbortSignal | undefined,
   ): Promise<Listening> {
-    signal?.throwIfAborted();
-    const filter = { lists: [...new Set(lists)], uris: [...new Set(uris)] };
+    if (signal?.aborted) throw givenUp(signal);
     const ended = new AbortController();
     const listener: Listener = {
-      filter,
-      onChange,
+      filter: { lists: [...new Set(lists)], uris: [...new Set(uris)] },
+      onChange: toListener(onChange),
       ended,
       subscription: undefined,
+      subscribed: undefined,
       onAcknowledged: undefined,
     };
-    this.#listeners.add(listener);
     const end = (): void => ended.abort();
-    for (const each of [signal, this.#connection.closing]) {
-      each?.addEventListener("abort", end, { once: true, signal: ended.signal });
-    }
-    try {
-      const { over } = await this.#begin(listener);
-      const done = over.finally(() => this.#forget(listener));
-      // Whoever does not look is not to be ended by it.
-      done.catch(() => undefined);
-      const close = async (): Promise<void> => {
-        end();
-        await done.catch(() => undefined);
-      };
-      return { over: done, close, [Symbol.asyncDispose]: close };
-    } catch (cause) {
-      end();
+    const forgets = [signal, this.#connection.closing].map((each) => each && onAbort(each, end));
+    this.#listeners.add(listener);
+    const { open, over } = this.#begin(listener);
+    const done = over.finally(() => {
       this.#listeners.delete(listener);
-      throw cause;
-    }
+      for (const forget of forgets) forget?.();
+    });
+    // Whoever does not look is not to be ended by it.
+    done.catch(() => undefined);
+    await Promise.race([open, done]);
+    if (this.#connection.closing.aborted) throw this.#connection.closing.reason;
+    if (signal?.aborted) throw givenUp(signal);
+    const close = async (): Promise<void> => {
+      end();
+      await done.catch(() => undefined);
+    };
+    return { over: done, close, [Symbol.asyncDispose]: close };
   }
 
   change(change: Change, subscription: RequestId | undefined): void {
@@ -127,36 +132,42 @@ export class Listeners {
   /** A session has begun, and knows nothing of what the one before was told. */
   async restore(link: Link): Promise<void> {
     if (link.adapter.listening !== "subscribe") return;
-    if (this.#alwaysFollows || this.#listeners.size > 0) await this.#follow(link);
-    const uris = new Set([...this.#listeners].flatMap(({ filter }) => filter.uris));
-    for (const uri of uris)
-      await link.exchange("resources/subscribe", { uri }, this.#connection.patience);
-    if (this.#listeners.size > 0) this.#mayHaveMissed([...this.#listeners]);
-  }
-
-  async #begin(listener: Listener): Promise<Begun> {
-    const link = await this.#connection.link(listener.ended.signal);
-    if (link.adapter.listening === "listen") return this.#listen(listener);
-    await this.#follow(link);
-    for (const uri of listener.filter.uris) {
-      await this.#connection.request("resources/subscribe", { uri }, this.#connection.patience);
+    // Those on a link that is gone come back by themselves.
+    const listeners = this.#on(link);
+    if (this.#options.alwaysFollows || listeners.length > 0) await this.#following.follow(link);
+    for (const uri of new Set(listeners.flatMap(({ filter }) => filter.uris))) {
+      await link
+        .exchange("resources/subscribe", { uri }, this.#connection.patience)
+        .catch((cause: unknown) => this.#tolerate(`cannot subscribe to ${excerpt(uri)}`, cause));
     }
-    return { over: aborted(listener.ended.signal) };
+    this.#mayHaveMissed(listeners);
   }
 
-  /** Resolves at the acknowledgement, with a promise of the end. */
-  #listen(listener: Listener): Promise<Begun> {
-    return new Promise((resolve, reject) => {
-      const over = this.#keepListening(listener, () => resolve({ over }));
-      over.then(() => resolve({ over }), reject);
+  /** The listeners that are subscribed on it. */
+  #on(link: Link): readonly Listener[] {
+    return [...this.#listeners].filter(({ subscribed }) => subscribed?.link === link);
+  }
+
+  /** One that is refused keeps none of the others from being heard. @throws all but refusals */
+  #tolerate(what: string, cause: unknown): void {
+    if (!(cause instanceof ClientError) || !isRefusal(cause)) throw cause;
+    this.#options.warn(`${what}: ${cause.message}`);
+  }
+
+  #begin(listener: Listener): { readonly open: Promise<void>; readonly over: Promise<void> } {
+    let over: Promise<void> = Promise.resolve();
+    const open = new Promise<void>((resolve) => {
+      over = this.#keepListening(listener, resolve);
     });
+    return { open, over };
   }
 
+  /** @param onOpen - called whenever no change can be missed any more */
   async #keepListening(listener: Listener, onOpen: () => void): Promise<void> {
     const { signal } = listener.ended;
     let opened = 0;
     const onAcknowledged = (): void => {
-      // What changed between the two streams was told to nobody.
+      // What changed between the two was told to nobody.
       if (opened++ > 0) this.#mayHaveMissed([listener]);
       onOpen();
     };
@@ -170,28 +181,32 @@ export class Listeners {
     }
   }
 
-  /** @returns how it was lost; undefined when the server ended it by its own wish. */
-  async #listenOnce(listener: Listener, onAcknowledged: () => void): Promise<unknown> {
+  /** @returns how it was lost; undefined when it ended by either side's own wish. */
+  async #listenOnce(listener: Listener, onOpen: () => void): Promise<unknown> {
     try {
-      await this.#exchange(listener, onAcknowledged);
+      const link = await this.#connection.link(listener.ended.signal);
+      const params = link.adapter.client.listen?.(listener.filter);
+      if (params === undefined) await this.#subscribe(listener, link, onOpen);
+      else await this.#exchange(listener, link, params, onOpen);
       return undefined;
     } catch (cause) {
       return cause;
     } finally {
       listener.subscription = undefined;
+      listener.subscribed = undefined;
     }
   }
 
-  async #exchange(listener: Listener, onAcknowledged: () => void): Promise<void> {
-    const { filter, ended } = listener;
-    const link = await this.#connection.link(ended.signal);
-    const params = link.adapter.client.listen?.(filter);
-    if (params === undefined) {
-      throw new ClientError("unsupported", `${link.adapter.revision} has no request that listens`);
-    }
-    listener.onAcknowledged = onAcknowledged;
+  /** Listens by a request that is answered when there is nothing more to hear. */
+  async #exchange(
+    listener: Listener,
+    link: Link,
+    params: JsonObject,
+    onOpen: () => void,
+  ): Promise<void> {
+    listener.onAcknowledged = onOpen;
     await link.exchange("subscriptions/listen", params, {
-      signal: ended.signal,
+      signal: listener.ended.signal,
       timeoutMs: Number.POSITIVE_INFINITY,
       maxTimeoutMs: Number.POSITIVE_INFINITY,
       onSend: (id) => {
@@ -200,61 +215,64 @@ export class Listeners {
     });
   }
 
-  /** Opens the stream of the session as it is now, once for all who listen. */
-  #follow(link: Link): Promise<void> {
-    const { session } = link.transport;
-    if (this.#following?.link === link && this.#following.session === session) {
-      return this.#following.open;
-    }
-    const open = new Promise<void>((resolve) => {
-      const { follow } = link.transport;
-      if (follow === undefined) return resolve();
-      const options = {
-        headers: link.adapter.client.headers,
-        signal: this.#connection.closing,
-        resumption: link.adapter.resumption,
-        onOpen: resolve,
-      };
-      follow
-        .call(link.transport, options)
-        // Before a new session is opened, which waits for this.
-        .finally(resolve)
-        .catch((cause: unknown) => this.#lost(link, session, cause));
+  /** Listens to what a session says on its own, until either is at its end. */
+  async #subscribe(listener: Listener, link: Link, onOpen: () => void): Promise<void> {
+    const { filter, ended } = listener;
+    let fail: Subscribed["fail"] = () => undefined;
+    const lost = new Promise<never>((_, reject) => {
+      fail = reject;
     });
-    this.#following = { link, session, open };
-    return open;
-  }
-
-  async #lost(link: Link, session: string | undefined, cause: unknown): Promise<void> {
-    if (this.#connection.closing.aborted || link.gone !== undefined) return;
-    if (cause instanceof ClientError && cause.kind === "session-lost") {
-      await this.#connection.renew(link, session).catch((failed: unknown) => this.#warnOf(failed));
-    } else this.#warnOf(cause);
-  }
-
-  #warnOf(cause: unknown): void {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    this.#warn(`what the server says on its own is not heard any more: ${why}`);
-  }
-
-  async #forget(listener: Listener): Promise<void> {
-    this.#listeners.delete(listener);
-    if (this.#connection.closing.aborted) return;
-    const link = await this.#connection.link();
-    if (link.adapter.listening !== "subscribe") return;
-    const others = new Set([...this.#listeners].flatMap(({ filter }) => filter.uris));
-    const uris = listener.filter.uris.filter((uri) => !others.has(uri));
-    for (const uri of uris) {
-      await this.#connection.request("resources/unsubscribe", { uri }, this.#connection.patience);
+    lost.catch(() => undefined);
+    listener.subscribed = { link, fail };
+    const forget = link.onEnd(() => fail(brokenOff(link)));
+    try {
+      await this.#following.follow(link);
+      for (const uri of filter.uris) {
+        const asking = { ...this.#connection.patience, signal: ended.signal };
+        await this.#connection.request("resources/subscribe", { uri }, asking);
+      }
+      onOpen();
+      await unlessAborted(ended.signal, lost);
+    } catch (cause) {
+      const isLeft = ended.signal.aborted || (cause instanceof ClientError && isRefusal(cause));
+      if (isLeft) await this.#unsubscribe(listener, link);
+      if (!ended.signal.aborted) throw cause;
+    } finally {
+      forget();
     }
+  }
+
+  async #unsubscribe(listener: Listener, link: Link): Promise<void> {
+    const { closing, patience } = this.#connection;
+    if (closing.aborted || link.gone !== undefined) return;
+    const others = this.#on(link).filter((each) => each !== listener);
+    const wanted = new Set(others.flatMap(({ filter }) => filter.uris));
+    for (const uri of listener.filter.uris.filter((each) => !wanted.has(each))) {
+      await link.exchange("resources/unsubscribe", { uri }, patience).catch(() => {
+        // It is not listened to, whatever the server goes on to say.
+      });
+    }
+    if (others.length === 0 && !this.#options.alwaysFollows) this.#following.stop();
+  }
+
+  #lost(link: Link, cause: unknown): void {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    this.#options.warn(`what the server says on its own is not heard any more: ${why}`);
+    for (const { subscribed } of this.#on(link)) subscribed?.fail(cause);
   }
 
   #mayHaveMissed(listeners: readonly Listener[]): void {
-    for (const change of listeners.flatMap(({ filter }) => changesOf(filter))) this.#missed(change);
+    const changes = listeners.flatMap(({ filter }) => changesOf(filter));
+    for (const change of changes) this.#options.missed(change);
     for (const { filter, onChange } of listeners) {
       for (const change of changesOf(filter)) onChange(change);
     }
   }
+}
+
+function brokenOff({ gone }: Link): ClientError {
+  const message = gone?.message ?? "the connection was closed";
+  return new ClientError("interrupted", message, { cause: gone });
 }
 
 function changesOf({ lists, uris }: ListenFilter): Change[] {
@@ -277,11 +295,4 @@ function isWorthRetrying(cause: unknown): boolean {
   return (
     kind === "interrupted" || kind === "unreachable" || (kind === "http" && (status ?? 0) >= 500)
   );
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -3,10 +3,12 @@
  * then the transport of 2024-11-05. A recognised error of a server without handshake settles
  * it; no other code decides anything (basic/versioning, basic/transports, 2026-07-28).
  */
+
+import { describe } from "../jsonrpc/message.ts";
 import type { Adapter } from "../revisions/adapter.ts";
 import type { AdapterSet } from "../revisions/adapter-set.ts";
 import { isModernRefusal } from "../revisions/refusals.ts";
-import type { JsonObject } from "../util/json.ts";
+import { isObject, type JsonObject } from "../util/json.ts";
 import { ClientError } from "./errors.ts";
 import type { Link } from "./link.ts";
 import type { ServerDescription } from "./model.ts";
@@ -18,6 +20,11 @@ import type { Verdict, VerdictStore } from "./verdicts.ts";
 export interface Target {
   /** What a verdict is kept under; undefined where none is worth keeping. */
   readonly key: string | undefined;
+  /**
+   * What its results are kept under. It tells apart whatever answers differently, and stays in
+   * memory. @default `key`
+   */
+  readonly cacheKey?: string | undefined;
   /** A fresh transport each time: a process that ended is started anew. */
   open(): Transport;
   /** The same server over the HTTP+SSE transport of 2024-11-05, where it may have that. */
@@ -134,24 +141,31 @@ async function attempt(
     const link = probed?.usable ?? (await options.link(target.open(), handshake));
     return await shakeHands(link, handshake, options);
   } catch (cause) {
-    if (legacySse === "never" || !suggestsLegacySse(cause)) throw cause;
-    return overLegacySse(target, handshake, options, cause);
+    const why = nearest(cause, probed?.why);
+    if (legacySse === "never" || !suggestsLegacySse(cause)) throw why;
+    return overLegacySse(target, handshake, options, why);
   }
+}
+
+/** A server that said what it speaks, and then shakes no hands, has said why. */
+function nearest(cause: unknown, said: ClientError | undefined): unknown {
+  const isRefused = cause instanceof ClientError && cause.kind === "refused";
+  return isRefused && said?.kind === "unsupported" ? said : cause;
 }
 
 async function shakeHands(
   link: Link,
   handshake: Adapter,
-  { accepted, timeoutMs, signal }: NegotiateOptions,
+  options: NegotiateOptions,
 ): Promise<Negotiated> {
+  const { accepted, signal } = options;
   link.adapter = handshake;
   try {
-    const asking = { signal, timeoutMs, maxTimeoutMs: timeoutMs };
-    const result = await link.exchange("initialize", {}, asking);
+    const result = await initialize(link, options);
     const version = result["protocolVersion"];
     const adapter = typeof version === "string" ? accepted.find(version) : undefined;
     if (typeof version !== "string" || adapter?.era !== "handshake") {
-      throw toUnsupported([String(version).slice(0, 100)], accepted);
+      throw toUnsupported([typeof version === "string" ? version : describe(version)], accepted);
     }
     link.adapter = adapter;
     await link.notify("notifications/initialized", undefined, signal);
@@ -160,6 +174,32 @@ async function shakeHands(
     await link.transport.close();
     throw cause;
   }
+}
+
+async function initialize(link: Link, options: NegotiateOptions): Promise<JsonObject> {
+  const { accepted, timeoutMs, signal } = options;
+  const asking = { signal, timeoutMs, maxTimeoutMs: timeoutMs };
+  const ask = (): Promise<JsonObject> => link.exchange("initialize", {}, asking);
+  try {
+    return await ask();
+  } catch (cause) {
+    // Some servers refuse a version, with the list of theirs, where they should answer with
+    // another (basic/lifecycle, Error Handling, 2025-11-25, has it as an example).
+    const other = otherVersion(cause, link.adapter, accepted);
+    if (other === undefined) throw cause;
+    link.adapter = other;
+    return ask();
+  }
+}
+
+function otherVersion(cause: unknown, asked: Adapter, accepted: AdapterSet): Adapter | undefined {
+  const data = cause instanceof ClientError && cause.kind === "refused" ? cause.data : undefined;
+  const supported = isObject(data) ? data["supported"] : undefined;
+  if (!Array.isArray(supported)) return undefined;
+  const others = accepted.adapters.filter(({ era }) => era === "handshake");
+  return others.find(
+    (each) => each !== asked && each.claims.some((own) => supported.includes(own)),
+  );
 }
 
 /** Opens a session anew over a link whose session is gone. */

@@ -55,9 +55,9 @@ export interface ClientOptions extends AnswerHandlers {
   readonly cache?: boolean | ResponseCache | undefined;
   /**
    * Names whoever the credentials stand for: what a server calls private is shared by the clients
-   * of one name and never goes to another. Where credentials of different users take turns in one
-   * client, give a function that tells whose they are now, or the one reads what is the other's.
-   * @default each client is one of its own
+   * of one name and never goes to another. Where users take turns in one client, give a function
+   * that tells whose turn it is, or the one reads what is the other's.
+   * @default each client is one of its own; where `headers` is a function, nothing private is kept
    */
   readonly authContext?: string | (() => string) | undefined;
 }

@@ -56,20 +56,23 @@ export class Patience {
    * Waits before another try.
    *
    * @param retryMs - what the stream's server asks to wait, never undercut
-   * @returns false, at once, when it is enough
+   * @returns why there is no use in waiting, and at once; undefined after the wait
    * @throws the signal's reason, or ClientError `closed`
    */
-  async wait(retryMs: number | undefined, signal: AbortSignal, ending: Ending): Promise<boolean> {
+  async wait(
+    retryMs: number | undefined,
+    signal: AbortSignal,
+    ending: Ending,
+  ): Promise<string | undefined> {
+    const { failures, withinMs } = this.#options;
+    if (this.#failures > failures) return "it failed again and again";
     const askedMs = Math.max(retryMs ?? defaultWaitMs, this.#askedMs ?? 0, this.#backoffMs());
     // A timer may be early by the fraction of a millisecond that it rounds off.
     const waitMs = Math.ceil(askedMs * (1 + Math.random() * jitter)) + 1;
     this.#waitedMs += waitMs;
-    const { failures, withinMs } = this.#options;
-    if (this.#failures > failures || this.#waitedMs > withinMs || waitMs > longestWaitMs) {
-      return false;
-    }
+    if (this.#waitedMs > withinMs || waitMs > longestWaitMs) return "it would take too long";
     await pause(waitMs, signal, ending);
-    return true;
+    return undefined;
   }
 
   #backoffMs(): number {
@@ -94,7 +97,11 @@ function pause(ms: number, signal: AbortSignal, ending: Ending): Promise<void> {
 }
 
 /** What a stranger's promise resolves with, unless it is not wanted any more before. */
-export function waitFor<T>(promise: Promise<T>, signal: AbortSignal, ending: Ending): Promise<T> {
+export function waitFor<T>(
+  promise: Promise<T>,
+  signal: AbortSignal,
+  ending: Ending | undefined,
+): Promise<T> {
   return unlessOver<T>(
     (resolve, reject) => {
       promise.then(resolve, reject);
@@ -108,7 +115,7 @@ export function waitFor<T>(promise: Promise<T>, signal: AbortSignal, ending: End
 function unlessOver<T>(
   begin: (resolve: (value: T) => void, reject: (cause: unknown) => void) => () => void,
   signal: AbortSignal,
-  ending: Ending,
+  ending: Ending | undefined,
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     if (signal.aborted) {
@@ -129,7 +136,7 @@ function unlessOver<T>(
       (cause) => settle(() => reject(cause)),
     );
     signal.addEventListener("abort", onAbort, { once: true });
-    forget = ending.onEnd(() => settle(() => reject(clientClosed())));
+    if (ending !== undefined) forget = ending.onEnd(() => settle(() => reject(clientClosed())));
   });
 }
 

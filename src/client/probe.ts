@@ -6,6 +6,7 @@ import { readImplementation } from "../revisions/params.ts";
 import { isModernRefusal, readSupported } from "../revisions/refusals.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
 import { ClientError } from "./errors.ts";
+import { excerpt } from "./excerpt.ts";
 import type { Link } from "./link.ts";
 import type { ServerDescription } from "./model.ts";
 import type { Negotiated, NegotiateOptions, Target } from "./negotiate.ts";
@@ -16,6 +17,7 @@ export type Probed =
       readonly kind: "handshake";
       /** The link that was probed over, where it can still be used. */
       readonly usable: Link | undefined;
+      /** Why there is nothing in common, unless a handshake finds something. */
       readonly why: ClientError;
     };
 
@@ -29,7 +31,7 @@ export async function probe(
   try {
     const found = await discover(link, options);
     if (found.kind === "negotiated" || handshake !== undefined) return found;
-    throw found.why;
+    throw needsHandshake(found.why, options.accepted);
   } catch (cause) {
     await link.transport.close();
     if (!(cause instanceof ClientError) || handshake === undefined) throw cause;
@@ -96,18 +98,31 @@ export function isOfOtherEra(cause: ClientError): boolean {
 
 function readDiscovery(link: Link, result: JsonObject, options: NegotiateOptions): Probed {
   const supported = result["supportedVersions"];
-  const unlike = new ClientError("unsupported", "the server's discovery result names no versions");
+  const unlike = new ClientError("invalid-answer", "the discovery result names no versions");
   if (!Array.isArray(supported)) return { kind: "handshake", usable: link, why: unlike };
   const versions = supported.filter((each) => typeof each === "string");
   const chosen = choose(versions, options.accepted);
-  const why = toUnsupported(versions, options.accepted);
-  if (chosen === undefined) throw why;
-  if (chosen.era === "handshake") return { kind: "handshake", usable: link, why };
+  // Some servers list only what needs no handshake, and shake hands all the same.
+  if (chosen?.era !== "modern") {
+    return { kind: "handshake", usable: link, why: toUnsupported(versions, options.accepted) };
+  }
   link.adapter = chosen;
   return {
     kind: "negotiated",
     negotiated: { link, description: describeServer(chosen.revision, result, versions) },
   };
+}
+
+/** What a client that shakes no hands is told. */
+function needsHandshake(why: ClientError, accepted: AdapterSet): ClientError {
+  // Another status, or another kind of answer, may be no answer of a server of this protocol.
+  if (why.kind !== "refused") return why;
+  const { code, status, message } = why;
+  return new ClientError(
+    "unsupported",
+    `the server answers nothing before a handshake (${excerpt(message)}); this client accepts ${accepted.supported.join(", ")} alone`,
+    { cause: why, code, status },
+  );
 }
 
 /** The newest version that both sides speak. */
@@ -121,7 +136,7 @@ export function toUnsupported(
   accepted: AdapterSet,
   cause?: unknown,
 ): ClientError {
-  const theirs = supported.slice(0, 20).join(", ") || "none that it names";
+  const theirs = excerpt(supported.slice(0, 20).join(", "), 400) || "none that it names";
   return new ClientError(
     "unsupported",
     `no revision in common: the server serves ${theirs}; this client accepts ${accepted.supported.join(", ")}`,

@@ -34,9 +34,11 @@ export async function resumeReply(resuming: Resuming): Promise<RpcReply> {
   const patience = new Patience({ failures: attempts, withinMs, barrenMs });
   let why: ClientError | undefined;
   for (;;) {
+    signal.throwIfAborted();
     const from = resuming.resumption === "none" ? undefined : toLastEventId(position);
     if (from === undefined) throw interrupted("the stream ended before the reply came");
-    if (!(await patience.wait(position.retryMs, signal, ending))) throw unresumed(why);
+    const enough = await patience.wait(position.retryMs, signal, ending);
+    if (enough !== undefined) throw unresumed(enough, why);
     const opened = await resuming.open(from);
     if (opened instanceof ClientError) {
       why = passing(opened);
@@ -52,12 +54,11 @@ export async function resumeReply(resuming: Resuming): Promise<RpcReply> {
 function passing(why: ClientError): ClientError {
   if (why.kind === "unauthorized") throw why;
   // The session that is gone among them: what was asked may have been done in it.
-  if (!isPassing(why)) throw unresumed(why);
+  if (!isPassing(why)) throw unresumed(why.message, why);
   return why;
 }
 
-function unresumed(cause: ClientError | undefined): ClientError {
-  const why = cause === undefined ? "it brings nothing new" : cause.message;
+function unresumed(why: string, cause: ClientError | undefined): ClientError {
   return interrupted(`the stream could not be resumed: ${why}`, cause);
 }
 

@@ -7,7 +7,6 @@ import type { WrittenRequest } from "../revisions/client-half.ts";
 import { versionHeader } from "../revisions/preamble.ts";
 import { Ending } from "../util/ending.ts";
 import type { JsonObject } from "../util/json.ts";
-import { letGo } from "../util/timer.ts";
 import { ClientError } from "./errors.ts";
 import { excerpt } from "./excerpt.ts";
 import { followStream } from "./follow-stream.ts";
@@ -28,8 +27,9 @@ import {
   type Position,
 } from "./http-way.ts";
 import { clientClosed } from "./patience.ts";
-import { parseMessages, sortMessages } from "./read-messages.ts";
+import { sortMessages } from "./read-messages.ts";
 import { resumeReply } from "./resume-reply.ts";
+import { StreamReader } from "./stream-reader.ts";
 import type { FollowOptions, Incoming, Received, Transport, Travel } from "./transport.ts";
 
 export interface StreamableHttpOptions extends HttpWayOptions {
@@ -45,10 +45,12 @@ export interface StreamableHttpOptions extends HttpWayOptions {
 }
 
 const sessionHeader = "mcp-session-id";
-const postHeaders = {
+const ofPosts = {
   "content-type": "application/json",
   accept: "application/json, text/event-stream",
 };
+const ofStreams = { accept: "text/event-stream" };
+const none = {};
 
 /** Visible ASCII (basic/transports, Session Management, 2025-11-25). */
 const sessionSyntax = /^[\x21-\x7e]+$/;
@@ -71,9 +73,6 @@ const repeatable: ReadonlySet<unknown> = new Set([
   "subscriptions/listen",
 ]);
 
-/** How long the rest of a stream is read once its reply is there, to keep the connection. */
-const parting = 500;
-
 /** One request, however many connections its reply takes. */
 interface Asking {
   readonly id: RequestId;
@@ -93,7 +92,7 @@ export class StreamableHttp implements Transport {
   readonly #options: StreamableHttpOptions;
   readonly #ending: Ending = new Ending();
   readonly #way: HttpWay;
-  #incoming: Incoming = silent;
+  readonly #reader: StreamReader;
   #session: string | undefined;
   /** The version header that went out last: ending the session takes it too. */
   #version: string | undefined;
@@ -103,6 +102,7 @@ export class StreamableHttp implements Transport {
   constructor(url: string | URL, sender: HttpSender, options: StreamableHttpOptions = {}) {
     this.#options = options;
     this.#way = new HttpWay(url, sender, options, this.#ending);
+    this.#reader = new StreamReader(this.#way);
   }
 
   get session(): string | undefined {
@@ -114,7 +114,7 @@ export class StreamableHttp implements Transport {
   }
 
   start(incoming: Incoming): Promise<void> {
-    this.#incoming = incoming;
+    this.#reader.incoming = incoming;
     return Promise.resolve();
   }
 
@@ -161,18 +161,19 @@ export class StreamableHttp implements Transport {
     const method = message["method"];
     return this.#go({
       method: "POST",
-      headers: withSession({ ...headers, ...postHeaders }, session),
+      headers,
+      common: ofPosts,
+      place: session === undefined ? undefined : { [sessionHeader]: session },
       body: JSON.stringify(message),
       signal,
       repeatable: !("id" in message) || method === undefined || repeatable.has(method),
     });
   }
 
-  async #go(going: Going): Promise<HttpAnswer> {
+  #go(going: Going): Promise<HttpAnswer> {
     if (this.#closed !== undefined) throw clientClosed();
     this.#version = going.headers[versionHeader] ?? this.#version;
-    const { answer } = await this.#way.send(going);
-    return answer;
+    return this.#way.send(going);
   }
 
   async #body(answer: HttpAnswer, asking: Asking): Promise<Received> {
@@ -184,7 +185,7 @@ export class StreamableHttp implements Transport {
     const reply =
       read.messages === undefined
         ? undefined
-        : sortMessages(read.messages, asking.id, this.#incoming);
+        : sortMessages(read.messages, asking.id, this.#reader.incoming);
     if (reply !== undefined) {
       this.#settle(reply, answer, asking);
       return { reply, status };
@@ -207,53 +208,14 @@ export class StreamableHttp implements Transport {
   }
 
   async #stream(answer: HttpAnswer, asking: Asking): Promise<Received> {
-    let reply = await this.#readReply(answer, asking);
-    if (reply !== undefined) this.#settle(reply, answer, asking);
-    else reply = await this.#resume(asking);
+    const { position, id, isHandshake } = asking;
+    // A handshake that is resumed belongs to the session that it is about to open.
+    const session = isHandshake ? answer.header(sessionHeader) : asking.session;
+    const reply =
+      (await this.#reader.readReply(answer, position, id)) ??
+      (await this.#resume({ ...asking, session }));
+    this.#settle(reply, answer, asking);
     return { reply, status: undefined };
-  }
-
-  /**
-   * @returns undefined when the stream ended, or broke off, before the reply
-   * @throws what no other connection can mend
-   */
-  async #readReply(answer: HttpAnswer, asking: Asking): Promise<RpcReply | undefined> {
-    const events = this.#way.messages(answer, asking.position);
-    try {
-      for (;;) {
-        const next = await events.next();
-        if (next.done) return undefined;
-        const reply = this.#take(next.value, asking.id);
-        if (reply === undefined) continue;
-        void this.#part(answer, events, asking.id);
-        return reply;
-      }
-    } catch (cause) {
-      answer.discard();
-      if (cause instanceof ClientError && cause.kind === "interrupted") return undefined;
-      throw cause;
-    }
-  }
-
-  #take(data: string, asked: RequestId | undefined): RpcReply | undefined {
-    const messages = parseMessages(data, this.#way.maxDepth);
-    if (messages !== undefined) return sortMessages(messages, asked, this.#incoming);
-    this.#incoming.warn(`passed over an event that is no message: ${excerpt(data)}`);
-    return undefined;
-  }
-
-  /** Most servers end the stream with the reply; others get a moment to. */
-  async #part(answer: HttpAnswer, events: AsyncGenerator<string>, id: RequestId): Promise<void> {
-    const timer = setTimeout(() => answer.discard(), parting);
-    letGo(timer);
-    try {
-      for await (const data of events) this.#take(data, id);
-    } catch {
-      // The reply is there; what breaks afterwards breaks nothing.
-      answer.discard();
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
   #resume(asking: Asking): Promise<RpcReply> {
@@ -267,7 +229,7 @@ export class StreamableHttp implements Transport {
       attempts: this.#options.resumeAttempts ?? 5,
       withinMs: this.#options.resumeWithinMs ?? 300_000,
       open: (from) => this.#open(version, session, from, signal),
-      read: (answer) => this.#readReply(answer, asking),
+      read: (answer) => this.#reader.readReply(answer, position, asking.id),
     });
   }
 
@@ -278,13 +240,15 @@ export class StreamableHttp implements Transport {
     from: string | undefined,
     signal: AbortSignal,
   ): Promise<HttpAnswer | ClientError> {
-    const headers: Record<string, string> = { accept: "text/event-stream" };
-    if (version !== undefined) headers[versionHeader] = version;
-    if (from !== undefined) headers["last-event-id"] = from;
+    const place: Record<string, string> = {};
+    if (session !== undefined) place[sessionHeader] = session;
+    if (from !== undefined) place["last-event-id"] = from;
     try {
       const answer = await this.#go({
         method: "GET",
-        headers: withSession(headers, session),
+        headers: withVersion(version),
+        common: ofStreams,
+        place,
         signal,
         repeatable: true,
       });
@@ -308,23 +272,13 @@ export class StreamableHttp implements Transport {
         attempts: this.#options.resumeAttempts ?? 5,
         open: (from) => this.#open(headers[versionHeader], session, from, signal),
         onOpen: onOpen ?? (() => undefined),
-        read: (answer, position) => this.#hear(answer, position),
+        read: (answer, position) => this.#reader.hear(answer, position),
       });
-      if (why.status !== 405) this.#incoming.warn(`the server tells of no changes: ${why.message}`);
+      if (why.status === 405) return;
+      this.#reader.incoming.warn(`the server offers no stream of its own: ${why.message}`);
     } catch (cause) {
       // Whoever closes or aborts wants it to end.
       if (!signal.aborted && this.#closed === undefined) throw cause;
-    }
-  }
-
-  async #hear(answer: HttpAnswer, position: Position): Promise<void> {
-    try {
-      for await (const data of this.#way.messages(answer, position)) this.#take(data, undefined);
-    } catch (cause) {
-      answer.discard();
-      if (!(cause instanceof ClientError)) throw cause;
-      if (cause.kind === "too-large") this.#incoming.warn(`a stream was left: ${cause.message}`);
-      else if (cause.kind !== "interrupted") throw cause;
     }
   }
 
@@ -346,12 +300,12 @@ export class StreamableHttp implements Transport {
   async #endSession(session: string): Promise<void> {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), this.#options.closeTimeoutMs ?? 1_000);
-    const headers: Record<string, string> = {};
-    if (this.#version !== undefined) headers[versionHeader] = this.#version;
     try {
-      const { answer } = await this.#way.send({
+      const answer = await this.#way.send({
         method: "DELETE",
-        headers: withSession(headers, session),
+        headers: withVersion(this.#version),
+        common: none,
+        place: { [sessionHeader]: session },
         signal: late.signal,
         repeatable: true,
       });
@@ -364,21 +318,11 @@ export class StreamableHttp implements Transport {
   }
 }
 
-function withSession(
-  headers: Record<string, string>,
-  session: string | undefined,
-): Readonly<Record<string, string>> {
-  if (session !== undefined) headers[sessionHeader] = session;
-  return headers;
+function withVersion(version: string | undefined): Readonly<Record<string, string>> {
+  return version === undefined ? none : { [versionHeader]: version };
 }
 
 /** Nobody waits for it any more. */
 function isOver({ kind }: ClientError, signal: AbortSignal): boolean {
   return signal.aborted || kind === "closed";
 }
-
-const silent: Incoming = {
-  receive: () => undefined,
-  warn: () => undefined,
-  closed: () => undefined,
-};

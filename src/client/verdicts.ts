@@ -1,5 +1,7 @@
 /** What a client has learnt of servers, so that it need not find out each time. */
 import type { Awaitable } from "../util/awaitable.ts";
+import { isObject } from "../util/json.ts";
+import { excerpt } from "./excerpt.ts";
 
 /** How a server is spoken to. */
 export interface Verdict {
@@ -47,4 +49,32 @@ export class MemoryVerdicts implements VerdictStore {
   delete(server: string): void {
     this.#verdicts.delete(server);
   }
+}
+
+/**
+ * A store that is asked no more than it can do: what it cannot give, or gives wrong, is found out
+ * from the server, which takes longer and harms nobody.
+ */
+export function forgiving(store: VerdictStore, warn: (message: string) => void): VerdictStore {
+  const attempt = async <T>(what: () => Awaitable<T>): Promise<T | undefined> => {
+    try {
+      return await what();
+    } catch (cause) {
+      const why = excerpt(cause instanceof Error ? cause.message : String(cause));
+      warn(`how servers are spoken to can be neither read nor kept: ${why}`);
+      return undefined;
+    }
+  };
+  return {
+    get: async (server) => {
+      const verdict: unknown = await attempt(() => store.get(server));
+      return isVerdict(verdict) ? verdict : undefined;
+    },
+    set: (server, verdict) => attempt(() => store.set(server, verdict)),
+    delete: (server) => attempt(() => store.delete(server)),
+  };
+}
+
+function isVerdict(value: unknown): value is Verdict {
+  return isObject(value) && typeof value["revision"] === "string";
 }

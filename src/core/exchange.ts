@@ -219,7 +219,9 @@ export class Exchange {
   askAll<const Q extends Readonly<Record<string, FormOptions<Schema | undefined> | UrlOptions>>>(
     questions: Q,
   ): Promise<{
-    [K in keyof Q]: Answer<Q[K] extends FormOptions<infer S> ? AnswerContent<S> : unknown>;
+    [K in keyof Q]: Answer<
+      AnswerContent<Q[K] extends { readonly schema: infer S } ? S : undefined>
+    >;
   }> {
     const asked = Object.entries(questions).map(
       ([key, options]) => [key, this.ask(key, options)] as const,

@@ -90,9 +90,15 @@ class Exchange implements HttpAnswer {
   readonly #resolve: (answer: HttpAnswer) => void;
   readonly #reject: (cause: unknown) => void;
   readonly #onAbort = (): void => this.fail(this.#outgoing.signal?.reason);
+  readonly #onClose = (): void => {
+    this.#over();
+    this.#rejectText?.(endedEarly());
+  };
   #agent: HttpAgent | undefined;
   #request: ClientRequest | undefined;
   #incoming: IncomingMessage | undefined;
+  /** Rejects the text that is being read, where the answer ends before its end. */
+  #rejectText: ((cause: unknown) => void) | undefined;
   #isRepeated = false;
   /** Set once: why it ended before its end. */
   #failure: { readonly cause: unknown } | undefined;
@@ -117,30 +123,31 @@ class Exchange implements HttpAnswer {
     }
     this.#agent = agent;
     this.#open.add(this);
-    signal?.addEventListener("abort", this.#onAbort, { once: true });
+    signal?.addEventListener("abort", this.#onAbort);
     this.#start();
   }
 
   #start(): void {
     const { method, url, headers, body } = this.#outgoing;
+    const secure = url.protocol === "https:";
+    // A flat list goes out as it is; an object would be copied and looked through first.
+    const list = ["host", url.host];
+    for (const name in headers) list.push(name, headers[name] ?? "");
+    if (body !== undefined) list.push("content-length", String(Buffer.byteLength(body)));
     try {
-      const secure = url.protocol === "https:";
       const request = (secure ? httpsRequest : httpRequest)({
         method,
-        hostname: url.hostname.replace(/^\[|\]$/g, ""),
+        hostname: url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname,
         port: url.port,
-        path: `${url.pathname}${url.search}`,
-        headers:
-          body === undefined
-            ? headers
-            : { ...headers, "content-length": String(Buffer.byteLength(body)) },
+        path: url.pathname + url.search,
+        headers: list,
         agent: this.#agent,
         maxHeaderSize,
       });
       this.#request = request;
       request.on("response", (incoming) => {
         this.#incoming = incoming;
-        incoming.once("close", () => this.#over());
+        incoming.on("close", this.#onClose);
         this.#resolve(this);
       });
       request.on("error", (cause) => this.#broke(request, cause));
@@ -153,7 +160,9 @@ class Exchange implements HttpAnswer {
 
   #broke(request: ClientRequest, cause: Error): void {
     if (request !== this.#request || this.#failure !== undefined) return;
-    if (this.#incoming === undefined && this.#mayRepeat(request, cause)) {
+    // An answer that came before the request was sent whole is still read as far as it goes.
+    if (this.#incoming !== undefined) return;
+    if (this.#mayRepeat(request, cause)) {
       this.#isRepeated = true;
       // Whatever closed one kept connection has most likely closed the others too.
       for (const sockets of Object.values(this.#agent?.freeSockets ?? {})) {
@@ -181,6 +190,8 @@ class Exchange implements HttpAnswer {
     this.#failure = { cause };
     this.#over();
     this.#reject(cause);
+    // Before its end, which may come though it is destroyed.
+    this.#rejectText?.(cause);
     this.#incoming?.destroy();
     this.#request?.destroy();
   }
@@ -190,15 +201,12 @@ class Exchange implements HttpAnswer {
     this.#outgoing.signal?.removeEventListener("abort", this.#onAbort);
   }
 
-  /** Where the body is read there always is one, for the answer is handed out with it. */
-  #body(): IncomingMessage {
-    if (this.#failure !== undefined) throw this.#failure.cause;
-    if (this.#incoming === undefined) throw new TypeError("there is no answer yet");
-    return this.#incoming;
-  }
-
   get status(): number {
     return this.#incoming?.statusCode ?? 0;
+  }
+
+  get url(): URL {
+    return this.#outgoing.url;
   }
 
   header(name: string): string | undefined {
@@ -206,43 +214,49 @@ class Exchange implements HttpAnswer {
     return Array.isArray(value) ? value.join(", ") : value;
   }
 
-  async text(maxBytes: number): Promise<string> {
-    const incoming = this.#body();
-    const chunks: Buffer[] = [];
-    await new Promise<void>((resolve, reject) => {
+  text(maxBytes: number): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const incoming = this.#incoming;
+      if (this.#failure !== undefined || incoming === undefined || incoming.destroyed) {
+        reject(this.#failure?.cause ?? endedEarly());
+        return;
+      }
+      const chunks: Buffer[] = [];
       let length = 0;
+      this.#rejectText = reject;
       incoming.on("data", (chunk: Buffer) => {
         length += chunk.length;
         if (length > maxBytes) this.fail(tooLarge(maxBytes));
         else chunks.push(chunk);
       });
-      incoming.once("end", resolve);
-      incoming.once("error", reject);
-      incoming.once("close", () => reject(new Error("the answer ended early")));
-    }).catch((cause) => this.#brokeOff(cause));
-    const [first] = chunks;
-    return (chunks.length === 1 && first ? first : Buffer.concat(chunks)).toString("utf8");
+      incoming.on("end", () => {
+        // Closing comes next, and is then no failure.
+        this.#rejectText = undefined;
+        const [first] = chunks;
+        const whole = chunks.length === 1 && first ? first : Buffer.concat(chunks);
+        resolve(whole.toString("utf8"));
+      });
+    });
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
-    const incoming = this.#body();
     try {
-      yield* incoming as AsyncIterable<Buffer>;
+      if (this.#failure === undefined) yield* this.#incoming as AsyncIterable<Buffer>;
     } catch (cause) {
-      this.#brokeOff(cause);
+      if (this.#failure === undefined) throw toExchangeError(cause);
     }
-  }
-
-  #brokeOff(cause: unknown): never {
     if (this.#failure !== undefined) throw this.#failure.cause;
-    throw toExchangeError(cause);
   }
 
   discard(): void {
     const incoming = this.#incoming;
     if (incoming === undefined || incoming.readableEnded || incoming.destroyed) return;
+    if (incoming.headers["content-length"] === "0") {
+      incoming.resume();
+      return;
+    }
     if (incoming.headers["content-type"]?.startsWith("text/event-stream")) {
-      incoming.destroy();
+      this.fail(new ClientError("interrupted", "the answer was let go of"));
       return;
     }
     let length = 0;
@@ -254,4 +268,8 @@ class Exchange implements HttpAnswer {
       if (length > swallowBytes) incoming.destroy();
     });
   }
+}
+
+function endedEarly(): ClientError {
+  return new ClientError("interrupted", "the connection broke: the answer ended early");
 }

@@ -166,8 +166,9 @@ function perform(
   const { service, states } = by;
   const run = { service, states, view: place.adapter.view, ex, principal: nobody };
   const outcome = dispatch(call, run);
-  if (!isPromise(outcome) || caller === undefined) return outcome;
-  return by.inFlight.wait(caller, id, ex, outcome);
+  if (!isPromise(outcome)) return outcome;
+  void by.inFlight.count(outcome);
+  return caller === undefined ? outcome : by.inFlight.wait(caller, id, ex, outcome);
 }
 
 function startListening(

@@ -51,7 +51,13 @@ export function assemble(
     keeping,
     closing,
   };
-  closing.onEnd(() => answerer.feed.close());
+  // A call that is finished yet may have changed something.
+  closing.onEnd(() => {
+    const { feed, inFlight } = answerer;
+    const idle = inFlight.idle();
+    if (idle === undefined) feed.close();
+    else void idle.then(() => feed.finish());
+  });
   return { answerer, hub: events };
 }
 

@@ -1,5 +1,6 @@
 /** Changes on their way to those who listen, on whichever worker either of them is. */
 import type { ChangeableList, ListenFilter } from "../core/call.ts";
+import { gatherMs } from "../core/changes.ts";
 import type { Change } from "../core/notice.ts";
 import type { Server } from "../core/server.ts";
 import { StoreError } from "../core/store-error.ts";
@@ -21,13 +22,19 @@ export class ChangeFeed {
   readonly #stop: () => void;
   /** What could not be told yet, by what it says: told twice it says no more. */
   readonly #untold: Set<string> = new Set();
+  readonly #publishing: Set<Promise<void>> = new Set();
   #isRetrying = false;
   #isClosed = false;
 
   constructor(server: Server, hub: EventHub) {
     this.#hub = hub;
     this.#server = server;
-    this.#stop = server.changes.listen((change) => void this.#publish(change), hub);
+    this.#stop = server.changes.listen((change) => this.#tell(change), hub);
+  }
+
+  #tell(change: Change): void {
+    const publishing = this.#publish(change).finally(() => this.#publishing.delete(publishing));
+    this.#publishing.add(publishing);
   }
 
   async #publish(change: Change): Promise<void> {
@@ -87,6 +94,18 @@ export class ChangeFeed {
     const changes = (list: ChangeableList): boolean =>
       !registry.frozen && (list === "resources" ? hasResources : registry.has(list));
     return { lists: lists.filter(changes), uris: hasResources ? [...new Set(uris)] : [] };
+  }
+
+  /** Resolves when what was changed up to now has been told, or cannot be. */
+  async told(): Promise<void> {
+    await pause(2 * gatherMs);
+    while (this.#publishing.size > 0) await Promise.allSettled([...this.#publishing]);
+  }
+
+  /** Tells what was changed up to now, and closes. */
+  async finish(): Promise<void> {
+    await this.told();
+    this.close();
   }
 
   close(): void {

@@ -68,6 +68,8 @@ export interface Endpoint {
    * do their questions and cancels; new ones are refused, to be sent elsewhere.
    */
   readonly close: () => void;
+  /** Resolves when every call is finished, and what it told and changed has been passed on. */
+  readonly settled: () => Promise<void>;
 }
 
 const maxHandshakeBytes = 65_536;
@@ -80,6 +82,7 @@ export function createEndpoint(server: Server, options: EndpointOptions = {}): E
     handle: (request) => endpoint.handle(request),
     state: () => endpoint.state(),
     close: () => endpoint.close(),
+    settled: () => endpoint.settled(),
   };
 }
 
@@ -124,6 +127,12 @@ class HttpEndpoint {
 
   close(): void {
     this.#closing.end();
+  }
+
+  async settled(): Promise<void> {
+    const { inFlight, feed } = this.#answerer;
+    for (let idle = inFlight.idle(); idle !== undefined; idle = inFlight.idle()) await idle;
+    await feed.told();
   }
 
   handle(request: HttpRequest): Awaitable<HttpReply> {
@@ -228,6 +237,7 @@ class HttpEndpoint {
       // The id of the session that it opens is a header.
       headersWait: preamble.method === "initialize",
       onFault: this.#onHubFault,
+      onEnding: (ending) => void this.#answerer.inFlight.count(ending),
     });
     const answered = this.#run(preamble, {
       adapter,

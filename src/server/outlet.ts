@@ -29,6 +29,8 @@ export interface Resumption {
   readonly primed: boolean;
   /** Hears what the hub failed at. The call is answered all the same, but cannot be resumed. */
   readonly onFault: (cause: unknown) => void;
+  /** Given what is to be finished before the process may end. */
+  readonly onEnding?: ((ending: Promise<unknown>) => void) | undefined;
 }
 
 /** The data of the event after which nothing comes. */
@@ -138,7 +140,7 @@ class Topic {
     this.#name = topicOf(resumption.session, this.#id);
     stream.onClose(() => this.#following.abort());
     // Whoever comes back to a call that is still running must find it.
-    this.#rest = sayAlive(() => this.#then(() => this.#say(aliveMark)));
+    this.#rest = sayAlive(() => this.#then(() => this.#beat()));
     this.#then(() => this.#pour());
   }
 
@@ -149,6 +151,7 @@ class Topic {
       else this.#stream.write(encodeEvent({ event: "message", data }));
     };
     this.#then(() => this.#say(data), without);
+    if (data === endMark && isPromise(this.#ready)) this.#resumption.onEnding?.(this.#ready);
   }
 
   /** With nobody connected the hub alone has it, so that one that is away is waited for. */
@@ -172,6 +175,15 @@ class Topic {
       } catch (cause) {
         if (!isAway(cause) || performance.now() > end) throw cause;
       }
+    }
+  }
+
+  /** A sign of life that is lost breaks nothing: the next message shows what the hub can do. */
+  async #beat(): Promise<void> {
+    try {
+      await this.#say(aliveMark);
+    } catch (cause) {
+      this.#resumption.onFault(cause);
     }
   }
 

@@ -46,6 +46,8 @@ export interface PostgresTag {
 }
 
 export interface PostgresQuery extends PromiseLike<readonly unknown[]> {
+  /** Null as long as it was not sent. */
+  readonly state?: unknown;
   cancel(): unknown;
 }
 
@@ -92,12 +94,16 @@ function ofPool(pool: PgPool, prepares: boolean): PostgresConnection {
     const end = Date.now() + timeoutMs;
     const client = await take(pool, timeoutMs);
     const leftMs = Math.max(1, end - Date.now());
+    // Out of its pool it has no other, and an error that nobody hears ends the process.
+    client.on("error", ignore);
     try {
       const { rows } = await client.query({ ...query, query_timeout: leftMs });
+      client.off("error", ignore);
       client.release();
       return rows;
     } catch (cause) {
-      // After an error of the database's own the connection is as good as before.
+      // After an error of the database's own the connection is as good as before. It is
+      // listened to in case it is not: whoever releases it hears what comes after.
       client.release(!(stateOf(cause) ?? "away").match(/^(?:2|4)/));
       throw translate(cause);
     }
@@ -147,8 +153,7 @@ async function listenOn(
     isOver = true;
     client.off("notification", hear);
     client.off("end", lose);
-    // It stays to hear the errors of a connection that is thrown away.
-    client.on("error", () => undefined);
+    client.on("error", ignore);
     client.off("error", lose);
     client.release(true);
   };
@@ -174,8 +179,9 @@ function ofTag(tag: PostgresTag, prepares: boolean): PostgresConnection {
     try {
       return await within(timeoutMs, Promise.resolve(query));
     } catch (cause) {
-      // Taken back where it has not been sent, and else ended where it runs.
-      if (cause instanceof StoreError) quietly(() => query.cancel());
+      // Taken back where it has not been sent. To end it where it runs, the driver would
+      // connect anew, and nobody could hear that fail.
+      if (cause instanceof StoreError && query.state === null) query.cancel();
       throw translate(cause);
     }
   };
@@ -202,6 +208,9 @@ function ofTag(tag: PostgresTag, prepares: boolean): PostgresConnection {
 function quietly(run: () => unknown): void {
   new Promise((resolve) => resolve(run())).catch(() => undefined);
 }
+
+/** What a connection fails with is told to whoever waits for its answer. */
+function ignore(): void {}
 
 /** The SQLSTATE of an error (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 function stateOf(cause: unknown): string | undefined {

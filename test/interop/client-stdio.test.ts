@@ -35,7 +35,13 @@ const peers: readonly Peer[] = [
     traits: () => ({ ...allTraits, asks: ["who", "twice", "imagine", "where"] }),
   },
   { name: "sdk-2", mode: "modern-stdio", revisions: ["2026-07-28"], found: "2026-07-28" },
-  { name: "fastmcp", mode: "stdio", revisions: handshakes, found: "2025-11-25" },
+  {
+    name: "fastmcp",
+    mode: "stdio",
+    revisions: handshakes,
+    found: "2025-11-25",
+    traits: () => ({ ...allTraits, announces: "prompts" }),
+  },
   {
     name: "tmcp",
     mode: "stdio",

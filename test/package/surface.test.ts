@@ -71,14 +71,20 @@ it("anyrev/client exports these names, and on Node how servers are reached there
   expect(Object.keys(client)).toEqual(expect.arrayContaining(["connect", "spawnServer"]));
 });
 
-it("anyrev/testing exports the contract suites", () => {
+it("anyrev/testing exports what calls a server in memory, and the contract suites", () => {
   expect(Object.keys(testing).sort()).toEqual([
+    "connectInMemory",
     "eventHubSuite",
+    "everyRevision",
     "keyStoreSuite",
     "oneTimeStoreSuite",
+    "revisions",
     "sessionCapsSuite",
     "sessionStoreSuite",
+    "storeFaultsSuite",
   ]);
+  expect(testing.revisions).toEqual(portable.allRevisions.supported);
+  expect(Object.isFrozen(testing.revisions)).toBe(true);
 });
 
 it("what is shared between requests cannot be changed from outside", () => {

@@ -1,32 +1,45 @@
 /** The contracts of the stores, kept by those in PostgreSQL, over each driver. */
-import { createPostgresStores, type PostgresStoresOptions } from "anyrev/stores/postgres";
-import { passInPostgres, postgresDrivers } from "../support/postgres-clients.ts";
+import { createPostgresStores } from "anyrev/stores/postgres";
+import { afterAll } from "vitest";
+import {
+  type ConnectedPostgres,
+  passInPostgres,
+  postgresDrivers,
+} from "../support/postgres-clients.ts";
 import { sharedPostgres } from "../support/servers.ts";
+import { describeLimits } from "../support/shared-limits.ts";
 import { describeStores, makePrefix, type OpenWorkers } from "../support/shared-stores.ts";
 
-/** Two workers, each with a pool of its own. */
-const openWith =
-  (
-    connect: (typeof postgresDrivers)[string],
-    more: Partial<PostgresStoresOptions> = {},
-  ): OpenWorkers =>
-  async (options) => {
+const opened: ConnectedPostgres[] = [];
+afterAll(async () => {
+  await Promise.all(opened.map(({ close }) => close()));
+});
+
+/** Two workers, each with a pool that it has through all tests. */
+function openWith(connect: (typeof postgresDrivers)[string]): OpenWorkers {
+  let pools: readonly ConnectedPostgres[] | undefined;
+  return async (options) => {
     const url = await sharedPostgres();
-    const [first, second] = [connect(url), connect(url)];
+    if (pools === undefined) {
+      pools = [connect(url), connect(url)];
+      opened.push(...pools);
+    }
     const prefix = makePrefix();
-    const own = { prefix, ...options, ...more };
-    const [one, other] = [first, second].map(({ client }) => createPostgresStores(client, own));
+    const own = { prefix, ...options };
+    const [one, other] = pools.map(({ client }) => createPostgresStores(client, own));
     return {
       one: one!,
       other: other!,
       pass: (ms) => passInPostgres(url, prefix, ms),
       close: async () => {
         await Promise.all([one!.close(), other!.close()]);
-        await Promise.all([first.close(), second.close()]);
       },
     };
   };
+}
 
 for (const [driver, connect] of Object.entries(postgresDrivers)) {
-  describeStores(`PostgreSQL over ${driver}`, openWith(connect));
+  const open = openWith(connect);
+  describeStores(`PostgreSQL over ${driver}`, open);
+  describeLimits(`PostgreSQL over ${driver}`, open);
 }

@@ -2,6 +2,7 @@
 import { createRedisStores } from "anyrev/stores/redis";
 import { type ConnectRedis, passInRedis, redisDrivers } from "../support/redis-clients.ts";
 import { sharedRedis } from "../support/servers.ts";
+import { describeLimits } from "../support/shared-limits.ts";
 import { describeStores, makePrefix, type OpenWorkers } from "../support/shared-stores.ts";
 
 /** Two workers, each with a client of its own. */
@@ -26,4 +27,5 @@ const openWith =
 
 for (const [driver, connect] of Object.entries(redisDrivers)) {
   describeStores(`Redis over ${driver}`, openWith(connect));
+  describeLimits(`Redis over ${driver}`, openWith(connect));
 }

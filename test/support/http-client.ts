@@ -1,4 +1,6 @@
 /** What tests of the client's HTTP transports share: both senders, and who hears what comes. */
+
+import { ClientError } from "../../src/client/errors.ts";
 import { FetchSender } from "../../src/client/fetch-sender.ts";
 import type { HttpSender } from "../../src/client/http-exchange.ts";
 import { StreamableHttp, type StreamableHttpOptions } from "../../src/client/streamable-http.ts";
@@ -102,4 +104,14 @@ export class Link implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.transport.close();
   }
+}
+
+/** Why something that must fail did. */
+export async function failureOf(failing: Promise<unknown>): Promise<ClientError> {
+  const outcome = await failing.then(
+    (value) => new Error(`it succeeded: ${JSON.stringify(value)}`),
+    (cause: unknown) => cause,
+  );
+  if (outcome instanceof ClientError) return outcome;
+  throw outcome;
 }

@@ -27,7 +27,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   core: base,
   revisions: ["core", ...base],
   stores: ["core", "util"],
-  testing: ["core", "stores", "util"],
+  testing: ["core", "stores", "util", "client", "server"],
   auth: ["core", "util"],
   server: [...served, "stores"],
   client: served,
@@ -55,6 +55,10 @@ const storesOfTesting = [
   "src/stores/event-hub.ts",
   "src/stores/key-store.ts",
 ];
+
+/** What calls a server under test comes from both sides of the wire. */
+const callerOfTesting = "src/testing/in-memory.ts";
+const serverOfTesting = "src/server/memory-channel.ts";
 
 const onRuntime = ["node", "cli"];
 
@@ -113,8 +117,18 @@ function breachOfImport(
   if (layer === "server" && to === "stores" && !storesOfServer.includes(target)) {
     return "server may import the contract of a store and the memory store only";
   }
-  if (layer === "testing" && to === "stores" && !storesOfTesting.includes(target)) {
+  return layer === "testing" ? breachOfTesting(file, target, to) : undefined;
+}
+
+function breachOfTesting(file: string, target: string, to: string): string | undefined {
+  if (to === "stores" && !storesOfTesting.includes(target)) {
     return "testing may import the contract of a store only";
+  }
+  if ((to === "client" || to === "server") && file !== callerOfTesting) {
+    return "a contract suite knows neither a client nor a server";
+  }
+  if (to === "server" && target !== serverOfTesting) {
+    return "testing may call a server in memory only";
   }
   return undefined;
 }

@@ -12,12 +12,19 @@ export interface ConnectedPostgres {
 /** By the name of their package. */
 export const postgresDrivers: Readonly<Record<string, (url: string) => ConnectedPostgres>> = {
   pg: (url) => {
-    const pool = new pg.Pool({ connectionString: url, max: 3 });
+    const pool = new pg.Pool({ connectionString: url, max: 5 });
     pool.on("error", () => undefined);
     return { client: pool, close: () => pool.end() };
   },
   postgres: (url) => {
-    const sql = postgres(url, { max: 3, onnotice: () => undefined });
+    const sql = postgres(url, {
+      max: 5,
+      onnotice: () => undefined,
+      // By default it waits for up to 20 seconds before it connects anew.
+      backoff: () => 0.2,
+      // What it fetches is not used, and if that fails nobody hears of it: the process ends.
+      fetch_types: false,
+    });
     return { client: sql, close: () => sql.end({ timeout: 0 }) };
   },
 };

@@ -114,3 +114,16 @@ export const stamps: readonly (readonly [table: string, column: string])[] = [
   ["keys", "made_at"],
   ["tasks", "due_at"],
 ];
+
+/** Until a backend is there, however long a slow machine takes to make its tables. */
+export async function warmUp({ sessions, hub }: SharedStores): Promise<void> {
+  for (const end = Date.now() + 20_000; ; ) {
+    try {
+      await sessions.get("nobody");
+      await hub.exists("nothing");
+      return;
+    } catch (cause) {
+      if (Date.now() > end) throw cause;
+    }
+  }
+}

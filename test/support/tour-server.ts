@@ -8,7 +8,9 @@ const pageSize = 3;
 
 export interface TourServer {
   readonly server: Server;
-  /** What ended the waiting of tools that wait, in order. */
+  /** How many tools that wait have begun to. */
+  begun: number;
+  /** What ended the waiting of those, in order. */
   readonly ends: string[];
   /** How often a tool ran its effect. */
   effects: number;
@@ -22,7 +24,7 @@ export function createTourServer(): TourServer {
     pageSize,
     log: () => undefined,
   });
-  const tour: TourServer = { server, ends: [], effects: 0 };
+  const tour: TourServer = { server, begun: 0, ends: [], effects: 0 };
   declareTools(tour);
   declareAsking(tour);
   declareResources(server);
@@ -30,7 +32,8 @@ export function createTourServer(): TourServer {
   return tour;
 }
 
-function declareTools({ server, ends }: TourServer): void {
+function declareTools(tour: TourServer): void {
+  const { server, ends } = tour;
   server.tool(
     "add",
     {
@@ -62,6 +65,7 @@ function declareTools({ server, ends }: TourServer): void {
   );
   server.tool("whoami", {}, (_, ex) => JSON.stringify({ ...ex.client, ...ex.capabilities }));
   server.tool("wait", { input: z.object({ ms: z.int() }) }, async ({ ms }, ex) => {
+    tour.begun++;
     try {
       await delay(ms, undefined, { signal: ex.signal });
       ends.push("waited");

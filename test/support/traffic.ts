@@ -8,6 +8,7 @@ import {
   type JsonObject,
   type RequestOutline,
   type Revision,
+  revisions,
 } from "./wire.ts";
 
 export interface Crossed {
@@ -60,8 +61,14 @@ function isProbe(revision: Revision, message: JsonObject | undefined): boolean {
   return revision !== "2026-07-28" && message?.["method"] === "server/discover";
 }
 
+/** A handshake is opened in the revision that it asks for, whatever comes of it. */
+function offered({ method, params }: JsonObject): Revision | undefined {
+  const version = isObject(params) ? params["protocolVersion"] : undefined;
+  return method === "initialize" ? revisions.find((each) => each === version) : undefined;
+}
+
 function judgeOwn(revision: Revision, from: Crossed["from"], message: JsonObject): string[] {
-  const spoken = isProbe(revision, message) ? "2026-07-28" : revision;
+  const spoken = isProbe(revision, message) ? "2026-07-28" : (offered(message) ?? revision);
   const problems =
     from === "client" ? checkClientMessage(spoken, message) : checkServerMessage(spoken, message);
   return problems.map((problem) => `${String(message["method"])}: ${problem}`);
@@ -72,6 +79,8 @@ function judgeReply(
   request: JsonObject | undefined,
   message: JsonObject,
 ): string[] {
+  // Whoever refuses an HTTP request that holds no message, or an unknown one, has no id to tell.
+  if (request === undefined && "error" in message && (message["id"] ?? null) === null) return [];
   if (request === undefined) return [`a reply to nothing: ${JSON.stringify(message)}`];
   if (isProbe(revision, request)) return [];
   const problems = checkReply(revision, request as unknown as RequestOutline, message);

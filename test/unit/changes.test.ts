@@ -1,4 +1,11 @@
-import { createServer, type EventHub, type LogEntry, MemoryHub } from "anyrev";
+import {
+  createServer,
+  type Declared,
+  type EventHub,
+  type LogEntry,
+  MemoryHub,
+  type Server,
+} from "anyrev";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Changes } from "../../src/core/changes.ts";
 import type { Change } from "../../src/core/notice.ts";
@@ -116,6 +123,35 @@ describe("Changes of a server", () => {
     vi.advanceTimersByTime(1_000);
     expect(heard).toEqual([]);
   });
+});
+
+describe("A server that is served", () => {
+  const declarations: Readonly<Record<string, (server: Server) => Declared>> = {
+    tool: (server) => server.tool("t", {}, () => "t"),
+    prompt: (server) => server.prompt("p", {}, () => "p"),
+    resource: (server) => server.resource("a:1", { name: "a" }, () => "a"),
+    template: (server) => server.template("a:{b}", { name: "a" }, () => "a"),
+  };
+
+  it.each(["tool", "prompt", "resource", "template"])(
+    "tells that its list changed when a %s comes and when it goes",
+    (what) => {
+      const server = createServer({ name: "n", version: "1" });
+      const heard: Change[] = [];
+      server.changes.listen((change) => heard.push(change));
+      const list = what === "template" ? "resources" : `${what}s`;
+      const declared = declarations[what]?.(server);
+      vi.advanceTimersByTime(10);
+      expect(heard).toEqual([{ kind: "list-changed", list }]);
+      expect(declared?.remove()).toBe(true);
+      vi.advanceTimersByTime(10);
+      expect(heard).toHaveLength(2);
+      // What was gone already changes nothing.
+      expect(declared?.remove()).toBe(false);
+      vi.advanceTimersByTime(10);
+      expect(heard).toHaveLength(2);
+    },
+  );
 });
 
 describe("The feed of changes", () => {

@@ -129,6 +129,27 @@ describe("cancelling", () => {
   });
 });
 
+describe("a question that is pushed", () => {
+  it("waits for two minutes unless told otherwise", async () => {
+    const waits: number[] = [];
+    const asking: Asking = {
+      mechanic: () => "push",
+      declared: () => true,
+      push: (_, { timeoutMs }) => {
+        waits.push(timeoutMs);
+        return Promise.resolve({ action: "decline" });
+      },
+    };
+    const ex = exchange({ asking });
+    await ex.ask("sure", { message: "Sure?" });
+    await ex.ask("visit", { message: "Go.", url: "https://example.com/" });
+    await ex.sample("poem", { messages: "Write." }).catch(() => undefined);
+    await ex.roots().catch(() => undefined);
+    await ex.ask("soon", { message: "Now?", timeoutMs: 5 });
+    expect(waits).toEqual([120_000, 120_000, 120_000, 120_000, 5]);
+  });
+});
+
 describe("a handler", () => {
   it("holds nothing of what whoever serves its call does with it", () => {
     const names = Object.getOwnPropertyNames(Exchange.prototype);

@@ -172,6 +172,7 @@ describe("A call's stream", () => {
       expect(await resumeStream(hub, "s", first.parser.lastEventId, again)).toBe(true);
       const rest = read(again);
       outlet.finish('{"answer":1}');
+      await vi.advanceTimersByTimeAsync(0);
       expect([rest.isOver(), steps(rest.texts())]).toEqual([true, ["answer"]]);
       expect(vi.getTimerCount()).toBe(0);
       await vi.advanceTimersByTimeAsync(90_000);
@@ -212,6 +213,32 @@ describe.each(failures)("A call's stream, where the hub %s", (_, fail) => {
       expect(faults).toEqual([expect.objectContaining({ message: "the hub is down" })]);
     },
   );
+
+  it("at a sign of life alone, goes on as before", async () => {
+    vi.useFakeTimers();
+    try {
+      const whole = new MemoryHub();
+      let isDown = false;
+      const hub = withMethods(whole, {
+        publish: (topic, data) => (isDown ? fail() : whole.publish(topic, data)),
+      });
+      const { outlet, faults } = open(hub);
+      outlet.send(message(0));
+      const first = read(outlet.stream!);
+      outlet.stream?.disconnect();
+      isDown = true;
+      await vi.advanceTimersByTimeAsync(60_000);
+      isDown = false;
+      outlet.finish('{"answer":1}');
+      await vi.advanceTimersByTimeAsync(0);
+      const again = new EventStream();
+      expect(await resumeStream(hub, "s", first.parser.lastEventId, again)).toBe(true);
+      expect(steps(read(again).texts())).toEqual(["answer"]);
+      expect([faults.length, vi.getTimerCount()]).toEqual([1, 0]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
 
   it("in the midst of it, still brings the answer", async () => {
     const whole = new MemoryHub();

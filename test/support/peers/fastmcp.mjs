@@ -96,11 +96,21 @@ server.addResourceTemplate({
   arguments: [{ name: "name", required: true, complete }],
   load: async ({ name }) => ({ text: `the note of ${name}` }),
 });
-server.addPrompt({
+const welcome = {
   name: "welcome",
   description: "Welcomes.",
   arguments: [{ name: "name", required: true, complete }],
   load: async ({ name }) => `Welcome ${name}.`,
+};
+server.addPrompt(welcome);
+server.addTool({
+  name: "announce",
+  description: "Tells that the prompts have changed.",
+  execute: async () => {
+    // In place of itself: what it adds while it runs is told to all.
+    server.addPrompt(welcome);
+    return "announced";
+  },
 });
 
 // It listens where it is told and does not say where that is, so a port is looked for first.

@@ -24,7 +24,7 @@ server.tool("add", {
 server.tool("who", {
   description: "Asks for a name.",
   handler: async (_args, ctx) => {
-    const schema = z.object({ name: z.string() });
+    const schema = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
     const { action, content } = await ctx.elicit({ message: "Who are you?", schema });
     return text(action === "accept" ? `Hello, ${content.name}!` : action);
   },
@@ -32,9 +32,8 @@ server.tool("who", {
 server.tool("imagine", {
   description: "Asks a model.",
   handler: async (_args, ctx) => {
-    const messages = [{ role: "user", content: { type: "text", text: "Imagine." } }];
-    const { result } = await ctx.sample({ messages, maxTokens: 10 });
-    return text(result.content.text);
+    const { content } = await ctx.sample({ prompt: "Imagine.", maxTokens: 10 });
+    return text(content.text);
   },
 });
 server.tool("count", {
@@ -49,9 +48,7 @@ server.tool("count", {
 });
 server.tool("fail", {
   description: "Fails.",
-  handler: () => {
-    throw new Error("on purpose");
-  },
+  handler: () => ({ ...text("on purpose"), isError: true }),
 });
 server.resource("note://one", { name: "one", mimeType: "text/plain" }, async (uri) => ({
   contents: [{ uri: uri.href, mimeType: "text/plain", text: "the note" }],

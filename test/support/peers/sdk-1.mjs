@@ -69,14 +69,10 @@ function declare() {
   server.registerTool("fail", { description: "Fails." }, () => {
     throw new Error("on purpose");
   });
-  server.registerTool(
-    "grow",
-    { description: "Adds a tool.", inputSchema: { name: z.string() } },
-    ({ name }) => {
-      server.registerTool(name, { description: "Has grown." }, () => text("grown"));
-      return text("done");
-    },
-  );
+  server.registerTool("announce", { description: "Tells that the tools have changed." }, () => {
+    server.sendToolListChanged();
+    return text("announced");
+  });
   server.registerResource("one", "note://one", { mimeType: "text/plain" }, (uri) => ({
     contents: [{ uri: uri.href, mimeType: "text/plain", text: "the note" }],
   }));

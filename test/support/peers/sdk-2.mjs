@@ -23,7 +23,8 @@ const codec = createRequestStateCodec({ key: new Uint8Array(32).fill(7) });
 
 const ask = (message) => inputRequired.elicit({ message, requestedSchema: named });
 
-function declare() {
+/** @param handler - what streams of requests without a session hang on, where there is one */
+function declare(handler) {
   const server = new McpServer(
     { name: "sdk-2", version: "1.0.0" },
     {
@@ -89,6 +90,11 @@ function declare() {
   server.registerTool("fail", { description: "Fails." }, () => {
     throw new Error("on purpose");
   });
+  server.registerTool("announce", { description: "Tells that the tools have changed." }, () => {
+    if (handler === undefined) server.sendToolListChanged();
+    else handler().notify.toolsChanged();
+    return text("announced");
+  });
   server.registerResource("one", "note://one", { mimeType: "text/plain" }, (uri) => ({
     contents: [{ uri: uri.href, mimeType: "text/plain", text: "the note" }],
   }));
@@ -111,12 +117,17 @@ function declare() {
   return server;
 }
 
+function listenBare(options) {
+  const handler = createMcpHandler(() => declare(() => handler), options);
+  listen(toNodeHandler(handler));
+}
+
 const modes = {
-  stdio: () => serveStdio(declare),
-  "modern-stdio": () => serveStdio(declare, { legacy: "reject" }),
-  http: () => listen(toNodeHandler(createMcpHandler(declare))),
-  modern: () => listen(toNodeHandler(createMcpHandler(declare, { legacy: "reject" }))),
-  sse: () => listen(toNodeHandler(createMcpHandler(declare, { responseMode: "sse" }))),
+  stdio: () => serveStdio(() => declare()),
+  "modern-stdio": () => serveStdio(() => declare(), { legacy: "reject" }),
+  http: () => listenBare(),
+  modern: () => listenBare({ legacy: "reject" }),
+  sse: () => listenBare({ responseMode: "sse" }),
   // The handshake with sessions, as its documentation wires it by hand.
   stateful: () => {
     const transports = new Map();

@@ -63,6 +63,10 @@ server.tool(
   },
 );
 server.tool({ name: "fail", description: "Fails." }, async () => tool.error("on purpose"));
+server.tool({ name: "announce", description: "Tells that the tools have changed." }, async () => {
+  server.changed("tools");
+  return tool.text("announced");
+});
 server.resource(
   { name: "one", description: "A note.", uri: "note://one", mimeType: "text/plain" },
   async (uri) => resource.text(uri, "the note", "text/plain"),
