@@ -10,6 +10,7 @@ import { control } from "./exchange.ts";
 import { Pause } from "./inquiry.ts";
 import { errorText, failure, type Outcome, type ToolValue, words } from "./outcome.ts";
 import { listIssues, type Validation } from "./schema.ts";
+import { toUnavailable } from "./unavailable.ts";
 
 export function callTool(name: string, args: JsonObject, run: Run): Awaitable<Outcome> {
   const tool = run.service.registry.tool(name, run.view, run.access);
@@ -116,6 +117,8 @@ function thrown(tool: ToolEntry, cause: unknown, { service, ex }: Run): Outcome 
   // A stop at a question, and a question nobody can be asked, are not the tool's failures.
   if (cause instanceof Pause || cause instanceof Rejection || control.isPaused(ex)) throw cause;
   if (ex.cancelled) return failure("cancelled", "the caller cancelled this request");
+  const unavailable = toUnavailable(cause, service.log);
+  if (unavailable !== undefined) return unavailable;
   if (cause instanceof McpError) {
     if (cause.cause !== undefined) {
       service.log({ level: "warning", message: `tool ${tool.name} failed`, cause: cause.cause });

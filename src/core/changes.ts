@@ -2,7 +2,7 @@
 import type { Change } from "./notice.ts";
 
 /** How long changes are gathered before they are told, in milliseconds. */
-const gatherMs = 10;
+export const gatherMs = 10;
 
 type Listener = (change: Change) => void;
 

@@ -15,18 +15,19 @@ import { readResource } from "./read-resource.ts";
 import type { Registry, View } from "./registry.ts";
 import type { StateSealer } from "./request-state.ts";
 import { resume, suspend } from "./rounds.ts";
+import { toUnavailable } from "./unavailable.ts";
 
 /** What a call is run against. */
 export interface Service {
   readonly registry: Registry;
-  /** Seals what a caller carries between two rounds of a call. */
-  readonly states: StateSealer;
   readonly log: Log;
   readonly cache: { readonly lists: CacheHints; readonly reads: CacheHints };
 }
 
 export interface Run {
   readonly service: Service;
+  /** Seals what a caller carries between two rounds of a call. */
+  readonly states: StateSealer;
   /** Whom everything addressable that the call makes belongs to; empty for anyone. */
   readonly principal: string;
   /** What its caller may see and do. */
@@ -37,7 +38,7 @@ export interface Run {
 
 /** Never throws and never rejects: what a handler throws becomes an outcome and a log entry. */
 export function dispatch(call: Call, run: Run): Awaitable<Outcome> {
-  const resumed = resume(call, run.principal, run.service);
+  const resumed = resume(call, run);
   return after(resumed, (found) => {
     if (found?.kind === "resumed") control.resume(run.ex, found);
     else if (found !== undefined) return found;
@@ -64,7 +65,7 @@ function settle(call: Call, outcome: Outcome, run: Run): Awaitable<Outcome> {
   }
   // What was pushed beside it is answered first: the next round takes that answer along.
   return after(inquiry.answered(), () =>
-    suspend(call, inquiry, run.principal, run.service).then((stopped) => end(stopped, run)),
+    suspend(call, inquiry, run).then((stopped) => end(stopped, run)),
   );
 }
 
@@ -139,6 +140,8 @@ function isOffered(asked: Operation, registry: Registry): boolean {
 
 function broken({ operation }: Call, cause: unknown, { service, ex }: Run): Outcome {
   if (cause instanceof Rejection) return cause.failure;
+  const unavailable = toUnavailable(cause, service.log);
+  if (unavailable !== undefined) return unavailable;
   // An error that a handler made of its stop tells nothing that went wrong.
   if (cause instanceof Pause || control.isPaused(ex)) return paused;
   service.log({

@@ -34,11 +34,14 @@ import type { Notice } from "./notice.ts";
 import type { Answer, Root, Sample } from "./question.ts";
 import type { Resumed } from "./rounds.ts";
 import type { Schema } from "./schema.ts";
+import { Session, SessionHandles, type SessionKeeper } from "./session.ts";
 import { Telling } from "./telling.ts";
 
 /** The handshake session a call belongs to; revisions without one, and calls outside one, have none. */
 export interface SessionView {
   readonly id: string;
+  /** What handlers keep with it, as it was when the request came. */
+  readonly values: JsonObject;
   readonly client: Implementation | undefined;
   readonly capabilities: ClientCapabilities | undefined;
 }
@@ -46,6 +49,8 @@ export interface SessionView {
 export interface ExchangeContext {
   readonly access: Access;
   readonly session: SessionView | undefined;
+  /** Where sessions are kept for this caller. */
+  readonly keeper: SessionKeeper;
   /**
    * Tells when the caller is gone, where that cancels the call. Asked for only once a
    * handler looks whether it is: an AbortController costs more than the rest of a call.
@@ -106,6 +111,7 @@ export class Exchange {
   #cancelled: { readonly reason: unknown } | undefined;
   #whenCancelled: (() => void) | undefined;
   #inquiry: Inquiry | undefined;
+  #session: Session | undefined;
   #telling: Telling | undefined;
   /** The call has its outcome, or was cancelled: nothing is told or asked any more. */
   #over = false;
@@ -156,9 +162,20 @@ export class Exchange {
     return this.#call.meta ?? {};
   }
 
-  /** The handshake session, where there is one. */
-  get session(): { readonly id: string } | undefined {
-    return this.#context.session;
+  /**
+   * The session that the caller opened by its handshake, with what is kept in it. Undefined in
+   * 2026-07-28, which has none, and on endpoints that keep none: there, take {@link sessions}.
+   */
+  get session(): Session | undefined {
+    const { session, keeper } = this.#context;
+    if (session === undefined) return undefined;
+    this.#session ??= new Session(session.id, session.values, keeper);
+    return this.#session;
+  }
+
+  /** Sessions that go by a handle, in every revision. */
+  get sessions(): SessionHandles {
+    return new SessionHandles(this.#context.keeper);
   }
 
   /** What the call names: a tool, a prompt, or the URI of a resource. */

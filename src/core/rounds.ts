@@ -2,10 +2,11 @@
 import type { Awaitable } from "../util/awaitable.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
 import type { Call, CarriedInput } from "./call.ts";
-import type { Service } from "./dispatch.ts";
+import type { Run } from "./dispatch.ts";
 import { type Carried, type Inquiry, readCarried } from "./inquiry.ts";
 import { errorText, type Failure, failure, type NeedsInput, type ToolValue } from "./outcome.ts";
 import type { StateScope } from "./request-state.ts";
+import { toUnavailable } from "./unavailable.ts";
 
 /** What an earlier round left, with the answers that are new. */
 export interface Resumed {
@@ -15,31 +16,28 @@ export interface Resumed {
 }
 
 /** Opens what the call carries, if it carries anything. */
-export function resume(
-  call: Call,
-  principal: string,
-  service: Service,
-): Awaitable<Resumed | Failure | ToolValue | undefined> {
+export function resume(call: Call, run: Run): Awaitable<Resumed | Failure | ToolValue | undefined> {
   const { carried } = call;
   if (carried === undefined) return undefined;
   // A caller may lose the state of a first round and still have its answers.
   if (carried.state === undefined) {
     return { kind: "resumed", carried: undefined, fresh: carried.answers };
   }
-  return openState(call, carried.state, carried, principal, service);
+  return openState(call, carried.state, carried, run);
 }
 
 async function openState(
   call: Call,
   text: string,
   { answers, argument }: CarriedInput,
-  principal: string,
-  { states, log }: Service,
+  { states, principal, service: { log } }: Run,
 ): Promise<Resumed | Failure | ToolValue> {
   let state: JsonObject | undefined;
   try {
     state = await states.open(text, scopeOf(call, principal));
   } catch (cause) {
+    const unavailable = toUnavailable(cause, log);
+    if (unavailable !== undefined) return unavailable;
     log({ level: "error", message: "it cannot be told whether a state was used", cause });
     return failure("internal", "the call could not be taken up again; the server's log says why");
   }
@@ -64,13 +62,14 @@ function refuseState(argument: string | undefined): Failure | ToolValue {
 export async function suspend(
   call: Call,
   inquiry: Inquiry,
-  principal: string,
-  { states, log }: Service,
+  { states, principal, service: { log } }: Run,
 ): Promise<NeedsInput | Failure> {
   try {
     const state = await states.seal({ ...inquiry.carry() }, scopeOf(call, principal));
     return { kind: "needs-input", questions: inquiry.open, state };
   } catch (cause) {
+    const unavailable = toUnavailable(cause, log);
+    if (unavailable !== undefined) return unavailable;
     log({ level: "error", message: "the state of a call cannot be carried", cause });
     return failure(
       "internal",

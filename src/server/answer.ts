@@ -5,9 +5,12 @@ import type { Call } from "../core/call.ts";
 import { dispatch } from "../core/dispatch.ts";
 import { Exchange } from "../core/exchange.ts";
 import type { Asking } from "../core/inquiry.ts";
+import type { Log } from "../core/log.ts";
 import { type Failure, failure, type Outcome } from "../core/outcome.ts";
 import type { QuestionKind } from "../core/question.ts";
+import type { StateSealer } from "../core/request-state.ts";
 import type { Server } from "../core/server.ts";
+import { retryAfterSeconds, toUnavailable, unavailable } from "../core/unavailable.ts";
 import type { RequestId, RpcMessage, RpcRequest } from "../jsonrpc/message.ts";
 import type { Adapter, Binding, Decoded, Encoder } from "../revisions/adapter.ts";
 import type { SessionRecord } from "../stores/session-store.ts";
@@ -16,6 +19,7 @@ import type { Ending } from "../util/ending.ts";
 import { isObject } from "../util/json.ts";
 import type { ChangeFeed } from "./changes.ts";
 import type { InFlight } from "./in-flight.ts";
+import { CallerKeeper, type Keeping } from "./keeping.ts";
 import { listen } from "./listen.ts";
 import type { Outlet } from "./outlet.ts";
 import type { PendingQuestions } from "./pending.ts";
@@ -24,12 +28,16 @@ import type { Sessions } from "./sessions.ts";
 /** What all messages of an endpoint are answered with. */
 export interface Answerer {
   readonly service: Server;
+  /** Seals what callers carry between two rounds of a call. */
+  readonly states: StateSealer;
   readonly encoders: ReadonlyMap<Adapter, Encoder>;
   readonly inFlight: InFlight;
   readonly pending: PendingQuestions;
   readonly feed: ChangeFeed;
   /** Undefined on an endpoint that keeps none. */
   readonly sessions: Sessions | undefined;
+  /** Where handlers keep what they keep, sessions or not. */
+  readonly keeping: Keeping;
   /** Comes when the endpoint closes. */
   readonly closing: Ending;
 }
@@ -58,6 +66,8 @@ export interface Answer {
   readonly scopes?: readonly string[] | undefined;
   /** Tells a client how to get that. */
   readonly challenge?: string | undefined;
+  /** When to come back with what could not be served just now, in seconds. */
+  readonly retryAfterSeconds?: number | undefined;
 }
 
 const accepted: Answer = Object.freeze({ status: 202, text: undefined });
@@ -91,16 +101,15 @@ export function refuse(refused: Failure, id: RequestId | undefined, adapter: Ada
   const echoed = id ?? (adapter.unreadableId === "null" ? null : undefined);
   const text = JSON.stringify({ jsonrpc: "2.0", id: echoed, error });
   const { scopes } = refused;
-  return scopes === undefined ? { status, text } : { status, text, scopes };
+  if (scopes !== undefined) return { status, text, scopes };
+  if (refused.failure !== "unavailable") return { status, text };
+  return { status, text, retryAfterSeconds: retryAfterSeconds(refused) };
 }
 
 /** Whatever fails, each request is answered: over a connection nobody else would say so. */
 function answerRequest(request: RpcRequest, place: Place, by: Answerer): Awaitable<Answer> {
-  const broken = (cause: unknown): Answer => {
-    by.service.log({ level: "error", message: "a request could not be served", cause });
-    const why = "the server failed to serve this; its log says why";
-    return { ...refuse(failure("internal", why), request.id, place.adapter), status: 500 };
-  };
+  const broken = (cause: unknown): Answer =>
+    refuseBroken(cause, request.id, place.adapter, by.service.log);
   try {
     const answered = serveRequest(request, place, by);
     return isPromise(answered) ? answered.catch(broken) : answered;
@@ -109,7 +118,25 @@ function answerRequest(request: RpcRequest, place: Place, by: Answerer): Awaitab
   }
 }
 
+/** The answer to what failed through no fault of its caller's: come back, where that may help. */
+export function refuseBroken(
+  cause: unknown,
+  id: RequestId | undefined,
+  adapter: Adapter,
+  log: Log,
+): Answer {
+  const away = toUnavailable(cause, log);
+  if (away !== undefined) return refuse(away, id, adapter);
+  log({ level: "error", message: "a request could not be served", cause });
+  const why = "the server failed to serve this; its log says why";
+  return { ...refuse(failure("internal", why), id, adapter), status: 500 };
+}
+
+/** Nothing of it was done: any other worker can take it, or this one once it is started again. */
+const closed: Failure = unavailable("this worker is about to end; send the request again", 1_000);
+
 function serveRequest(request: RpcRequest, place: Place, by: Answerer): Awaitable<Answer> {
+  if (by.closing.over) return refuse(closed, request.id, place.adapter);
   const decoded = place.adapter.decode(request, place.binding);
   if (decoded.kind === "failure") return refuse(decoded, request.id, place.adapter);
   const { call } = decoded;
@@ -143,16 +170,19 @@ function perform(
     return caller === undefined ? listening : by.inFlight.track(caller, id, ex, listening);
   }
   const { access } = place;
+  const { service, states } = by;
   const run = {
-    service: by.service,
+    service,
+    states,
     view: place.adapter.view,
     ex,
     principal: access.owner,
     access,
   };
   const outcome = dispatch(call, run);
-  if (!isPromise(outcome) || caller === undefined) return outcome;
-  return by.inFlight.wait(caller, id, ex, outcome);
+  if (!isPromise(outcome)) return outcome;
+  void by.inFlight.count(outcome);
+  return caller === undefined ? outcome : by.inFlight.wait(caller, id, ex, outcome);
 }
 
 function startListening(
@@ -171,6 +201,7 @@ function exchangeContext(call: Call, place: Place, by: Answerer) {
   return {
     access,
     session,
+    keeper: new CallerKeeper(by.keeping, access.owner, adapter.revision),
     onDisconnect: adapter.era === "modern" ? place.onDisconnect : undefined,
     asking: new CallerAsking(call, place, by.pending),
     tell:

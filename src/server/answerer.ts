@@ -2,6 +2,7 @@
 
 import { type Access, local } from "../core/access.ts";
 import type { CacheHints } from "../core/model.ts";
+import type { StateSealer } from "../core/request-state.ts";
 import { publicLists, type Server } from "../core/server.ts";
 import type { Adapter, Binding, Encoder } from "../revisions/adapter.ts";
 import type { AdapterSet } from "../revisions/adapter-set.ts";
@@ -14,13 +15,17 @@ import type { Ending } from "../util/ending.ts";
 import type { Answerer } from "./answer.ts";
 import { ChangeFeed } from "./changes.ts";
 import { InFlight } from "./in-flight.ts";
+import type { Keeping } from "./keeping.ts";
 import { PendingQuestions } from "./pending.ts";
 import type { Sessions } from "./sessions.ts";
 
 export interface AnswererOptions {
   readonly sessions: Sessions | undefined;
+  readonly keeping: Keeping;
   /** Where events are kept; undefined for the memory of this process. */
   readonly hub: EventHub | undefined;
+  /** @default the server's own */
+  readonly states?: StateSealer | undefined;
   readonly closing: Ending;
   /** Whether callers say who they are, so that answers are not for just anybody. */
   readonly authenticates?: boolean | undefined;
@@ -34,20 +39,28 @@ export interface Assembled {
 export function assemble(
   server: Server,
   adapters: AdapterSet,
-  { sessions, hub, closing, authenticates }: AnswererOptions,
+  { sessions, keeping, hub, states, closing, authenticates }: AnswererOptions,
 ): Assembled {
   const events = hub ?? new MemoryHub();
   const answerer: Answerer = {
     service: server,
+    states: states ?? server.states,
     encoders: encodersOf(server, adapters, sessions !== undefined, authenticates),
     // Only a hub that is shared can bring a cancel or an answer from elsewhere.
     inFlight: new InFlight(hub, closing),
     pending: new PendingQuestions(hub),
     feed: new ChangeFeed(server, events),
     sessions,
+    keeping,
     closing,
   };
-  closing.onEnd(() => answerer.feed.close());
+  // A call that is finished yet may have changed something.
+  closing.onEnd(() => {
+    const { feed, inFlight } = answerer;
+    const idle = inFlight.idle();
+    if (idle === undefined) feed.close();
+    else void idle.then(() => feed.finish());
+  });
   return { answerer, hub: events };
 }
 

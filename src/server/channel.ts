@@ -15,6 +15,7 @@ import { type Preamble, readPreamble } from "../revisions/preamble.ts";
 import { decideStated, decideUnstated, type Selection } from "../revisions/selection.ts";
 import { MemorySessions } from "../stores/memory.ts";
 import type { SessionRecord } from "../stores/session-store.ts";
+import type { SharedStores } from "../stores/shared-stores.ts";
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import { Ending } from "../util/ending.ts";
 import { type Answer, type Answerer, answer, type Place, refuse } from "./answer.ts";
@@ -37,6 +38,12 @@ export interface ChannelOptions {
    * a peer that nobody knows. @default whoever started this process, who may do everything
    */
   readonly access?: Access | undefined;
+  /**
+   * Stores that workers share: what is sealed over one connection then opens over another, at
+   * another worker. The session of a connection ends with it all the same.
+   * @default the memory of this process
+   */
+  readonly stores?: SharedStores | undefined;
   /** Hears which revision each message was taken to be written in, and why. */
   readonly onSelection?: ((selection: Selection, method: string | undefined) => void) | undefined;
 }
@@ -71,12 +78,13 @@ export class Channel {
     this.#adapters = toAdapterSet(options.revisions);
     this.#binder = new Binder(server, this.#adapters);
     // A connection lasts as long as it lasts, and so does its session.
-    this.#sessions = new Sessions(
-      new MemorySessions({ ttlMs: Number.POSITIVE_INFINITY, maxSessions: 1 }),
-    );
+    const store = new MemorySessions({ ttlMs: Number.POSITIVE_INFINITY, maxSessions: 1_000 });
+    this.#sessions = new Sessions(store);
     this.#answerer = assemble(server, this.#adapters, {
       sessions: this.#sessions,
+      keeping: { store, sessions: this.#sessions },
       hub: undefined,
+      states: options.stores && server.states.sharing(options.stores),
       closing: this.#closing,
       authenticates: this.#access.principal !== undefined,
     }).answerer;
@@ -197,6 +205,8 @@ export class Channel {
 
   /** From the handshake on, its peer hears of changes without having to ask. */
   #openSession(id: string): void {
+    // Nothing names the one before any more; the store has room for handles beside one session.
+    if (this.#sessionId !== undefined) void this.#sessions.end(this.#sessionId);
     this.#sessionId = id;
     if (this.#closing.over) return;
     const { changes } = this.#answerer.service;

@@ -3,13 +3,13 @@ import type { AuthOptions } from "../auth/gate.ts";
 import type { Principal } from "../core/access.ts";
 import type { AdapterSet } from "../revisions/adapter-set.ts";
 import type { Selection } from "../revisions/selection.ts";
-import type { EventHub } from "../stores/event-hub.ts";
-import type { SessionStore } from "../stores/session-store.ts";
 import type { Awaitable } from "../util/awaitable.ts";
 import type { GuardOptions } from "./guard.ts";
 import type { HttpReply, HttpRequest } from "./http.ts";
+import type { StoreOptions } from "./kept.ts";
+import type { ReadyState } from "./readiness.ts";
 
-export interface EndpointOptions extends GuardOptions {
+export interface EndpointOptions extends GuardOptions, StoreOptions {
   /** The revisions served: dates, or a set with adapters of your own. @default all five */
   readonly revisions?: AdapterSet | readonly string[] | undefined;
   /**
@@ -17,14 +17,6 @@ export interface EndpointOptions extends GuardOptions {
    * arrives is ignored, and any worker serves any request. @default true
    */
   readonly sessions?: boolean | undefined;
-  /** Where sessions are kept. @default the memory of this process */
-  readonly sessionStore?: SessionStore | undefined;
-  /**
-   * Where changes, answers, cancels and resumable streams pass through. Workers that share
-   * sessions share it too, or what happens on one is not heard on the others.
-   * @default the memory of this process
-   */
-  readonly eventHub?: EventHub | undefined;
   /** Whether arrays of messages are served where the revision has them. @default true */
   readonly batch?: boolean | undefined;
   /** Levels of nesting in a message at most; deeper is refused. @default 64 */
@@ -61,6 +53,13 @@ export interface Endpoint {
    * answers. It lies beside the endpoint's own, so a router in front must route it too.
    */
   readonly metadataPath: string | undefined;
-  /** Ends what listens, gracefully, and stops hearing of changes. Calls in flight go on. */
+  /** Whether it should be sent requests: not while it closes, or while its store is away. */
+  readonly state: () => Promise<ReadyState>;
+  /**
+   * Ends what listens, gracefully, and stops hearing of changes. Calls in flight go on, and so
+   * do their questions and cancels; new ones are refused, to be sent elsewhere.
+   */
   readonly close: () => void;
+  /** Resolves when every call is finished, and what it told and changed has been passed on. */
+  readonly settled: () => Promise<void>;
 }

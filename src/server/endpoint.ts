@@ -15,12 +15,11 @@ import {
   type Selection,
 } from "../revisions/selection.ts";
 import type { EventHub } from "../stores/event-hub.ts";
-import { MemorySessions } from "../stores/memory.ts";
 import type { SessionRecord } from "../stores/session-store.ts";
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import { Ending } from "../util/ending.ts";
 import { isObject } from "../util/json.ts";
-import { type Answer, type Answerer, answer, type Place, refuse } from "./answer.ts";
+import { type Answer, type Answerer, answer, type Place, refuse, refuseBroken } from "./answer.ts";
 import { assemble, Binder, toAdapterSet } from "./answerer.ts";
 import { answerBatch } from "./batch.ts";
 import { CallOutlet, takesStream, toReply } from "./call-outlet.ts";
@@ -31,12 +30,14 @@ import { defaultKeepAliveMs } from "./event-stream.ts";
 import { serveFetch } from "./fetch.ts";
 import { Guard } from "./guard.ts";
 import { emptyReply, type HttpReply, type HttpRequest, jsonReply, streamReply } from "./http.ts";
+import { compareWorkers, openKept } from "./kept.ts";
+import type { Readiness, ReadyState } from "./readiness.ts";
 import {
   endSessionStreams,
   openSessionStream,
   type SessionStreamOptions,
 } from "./session-stream.ts";
-import { Sessions } from "./sessions.ts";
+import type { Sessions } from "./sessions.ts";
 
 export type { Endpoint, EndpointOptions };
 
@@ -50,7 +51,9 @@ export function createEndpoint(server: Server, options: EndpointOptions = {}): E
     fetchAs: (principal, request) => serveFetch(endpoint, request, principal),
     handle: (request) => endpoint.handle(request),
     metadataPath: endpoint.metadataPath,
+    state: () => endpoint.state(),
     close: () => endpoint.close(),
+    settled: () => endpoint.settled(),
   };
 }
 
@@ -62,6 +65,7 @@ class HttpEndpoint {
   readonly #hub: EventHub;
   readonly #binder: Binder;
   readonly #closing: Ending = new Ending();
+  readonly #readiness: Readiness;
   readonly #options: EndpointOptions;
   readonly #maxDepth: number;
   readonly #keepAliveMs: number;
@@ -72,12 +76,13 @@ class HttpEndpoint {
     this.#adapters = toAdapterSet(options.revisions);
     this.#binder = new Binder(server, this.#adapters);
     const keepsSessions = options.sessions !== false && this.#adapters.handshakes.length > 0;
-    const sessions = keepsSessions
-      ? new Sessions(options.sessionStore ?? new MemorySessions())
-      : undefined;
+    const { supported } = this.#adapters;
+    const kept = openKept(server, options, this.#closing);
+    this.#readiness = kept.readiness;
+    compareWorkers(server, kept, { supported, keepsSessions }, this.#closing);
     const { answerer, hub } = assemble(server, this.#adapters, {
-      sessions,
-      hub: options.eventHub,
+      ...kept,
+      sessions: keepsSessions ? kept.keeping.sessions : undefined,
       closing: this.#closing,
       authenticates: options.auth !== undefined,
     });
@@ -94,12 +99,23 @@ class HttpEndpoint {
     return this.#entrance?.metadataTarget;
   }
 
+  state(): Promise<ReadyState> {
+    return this.#readiness.state();
+  }
+
   close(): void {
     this.#closing.end();
   }
 
+  async settled(): Promise<void> {
+    const { inFlight, feed } = this.#answerer;
+    for (let idle = inFlight.idle(); idle !== undefined; idle = inFlight.idle()) await idle;
+    await feed.told();
+  }
+
   handle(request: HttpRequest): Awaitable<HttpReply> {
-    const broken = (cause: unknown): HttpReply => allowOrigin(request, this.#broken(cause));
+    const broken = (cause: unknown): HttpReply =>
+      allowOrigin(request, this.#broken(cause, request));
     try {
       const reply = this.#serve(request);
       return isPromise(reply) ? reply.catch(broken) : reply;
@@ -113,11 +129,9 @@ class HttpEndpoint {
   };
 
   /** No input leads here: only a store that fails, or a fault of ours. */
-  #broken(cause: unknown, id?: RequestId): HttpReply {
-    this.#answerer.service.log({ level: "error", message: "a request could not be served", cause });
-    const why = "the server failed to serve this; its log says why";
-    const { text } = refuse(failure("internal", why), id, this.#adapters.newest);
-    return jsonReply(500, text ?? "");
+  #broken(cause: unknown, request: HttpRequest, id?: RequestId): HttpReply {
+    const { log } = this.#answerer.service;
+    return toReply(refuseBroken(cause, id, this.#adapters.newest, log), request);
   }
 
   #serve(request: HttpRequest): Awaitable<HttpReply> {
@@ -183,7 +197,7 @@ class HttpEndpoint {
   #read(body: Uint8Array, request: HttpRequest, access: Access): Awaitable<HttpReply> {
     const preamble = readPreamble(body, request.headers, queryOf(request.target));
     // From here on whoever waits for an answer can be told by its id that there is none.
-    const broken = (cause: unknown): HttpReply => this.#broken(cause, readId(preamble));
+    const broken = (cause: unknown): HttpReply => this.#broken(cause, request, readId(preamble));
     try {
       const reply = this.#decide(preamble, request, access);
       return isPromise(reply) ? reply.catch(broken) : reply;
@@ -230,6 +244,7 @@ class HttpEndpoint {
       // The id of the session that it opens is a header.
       headersWait: preamble.method === "initialize",
       onFault: this.#onHubFault,
+      onEnding: (ending) => void this.#answerer.inFlight.count(ending),
     });
     const answered = this.#run(preamble, {
       adapter,
@@ -307,8 +322,12 @@ class HttpEndpoint {
 
   #end(id: string, sessions: Sessions): Awaitable<HttpReply> {
     return after(sessions.end(id), async () => {
-      await this.#answerer.inFlight.cancelAllOf(id, "the session ended");
-      await endSessionStreams(this.#hub, id);
+      // Side by side: a hub that is away is waited for once. The session has ended either way.
+      const told = await Promise.allSettled([
+        (async () => this.#answerer.inFlight.cancelAllOf(id, "the session ended"))(),
+        (async () => endSessionStreams(this.#hub, id))(),
+      ]);
+      for (const one of told) if (one.status === "rejected") this.#onHubFault(one.reason);
       return emptyReply(204);
     });
   }

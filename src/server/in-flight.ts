@@ -29,6 +29,8 @@ export class InFlight {
   readonly #closing: Ending;
   readonly #following: AbortController = new AbortController();
   #follows = false;
+  #busy = 0;
+  #whenIdle: (() => void)[] = [];
 
   constructor(hub: EventHub | undefined, closing: Ending) {
     this.#hub = hub;
@@ -40,6 +42,23 @@ export class InFlight {
     let size = 0;
     for (const calls of this.#running.values()) size += calls.size;
     return size;
+  }
+
+  /** Counts what is to be finished before the process may end. */
+  count<T>(running: Promise<T>): Promise<T> {
+    this.#busy++;
+    const done = (): void => {
+      this.#busy--;
+      if (this.#busy === 0) for (const callback of this.#whenIdle.splice(0)) callback();
+    };
+    running.then(done, done);
+    return running;
+  }
+
+  /** Resolves when nothing is left to be finished; undefined where nothing is. */
+  idle(): Promise<void> | undefined {
+    if (this.#busy === 0) return undefined;
+    return new Promise((resolve) => this.#whenIdle.push(resolve));
   }
 
   /** Waits for the outcome, or for the caller's cancel, whichever comes first. */

@@ -17,8 +17,9 @@ import type { SessionStore } from "../stores/session-store.ts";
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import { encodeBytes } from "../util/base64.ts";
 import { letGo } from "../util/timer.ts";
-import { refuse } from "./answer.ts";
+import { refuse, refuseBroken } from "./answer.ts";
 import { toAdapterSet } from "./answerer.ts";
+import { toReply } from "./call-outlet.ts";
 import { Channel, type ChannelOptions } from "./channel.ts";
 import { allowOrigin, preflight } from "./cors.ts";
 import { Entrance } from "./entrance.ts";
@@ -41,10 +42,10 @@ export interface LegacySseOptions extends GuardOptions, Omit<ChannelOptions, "ac
   readonly messages?: string | undefined;
   /**
    * Where it is kept which streams there are; one that the workers share lets a message be
-   * posted to any of them. @default the memory of this process
+   * posted to any of them. @default those of `stores`, else the memory of this process
    */
   readonly sessionStore?: SessionStore | undefined;
-  /** Through which a message reaches its stream. @default the memory of this process */
+  /** Through which a message reaches its stream. @default that of `stores`, else as above */
   readonly eventHub?: EventHub | undefined;
 }
 
@@ -102,8 +103,8 @@ class SseTransport {
     this.#options = options;
     this.#guard = new Guard(options);
     this.#adapters = handshakesOf(toAdapterSet(options.revisions));
-    this.#store = options.sessionStore ?? new MemorySessions();
-    this.#hub = options.eventHub ?? new MemoryHub();
+    this.#store = options.sessionStore ?? options.stores?.sessions ?? new MemorySessions();
+    this.#hub = options.eventHub ?? options.stores?.hub ?? new MemoryHub();
     this.#path = options.path ?? "/sse";
     this.#messages = options.messages ?? "messages";
     this.#messagesPath = new URL(this.#messages, `http://localhost${this.#path}`).pathname;
@@ -129,9 +130,9 @@ class SseTransport {
   handle(request: HttpRequest): Awaitable<HttpReply> {
     try {
       const reply = this.#serve(request);
-      return isPromise(reply) ? reply.catch((cause) => this.#broken(cause)) : reply;
+      return isPromise(reply) ? reply.catch((cause) => this.#broken(cause, request)) : reply;
     } catch (cause) {
-      return this.#broken(cause);
+      return this.#broken(cause, request);
     }
   }
 
@@ -156,10 +157,9 @@ class SseTransport {
     );
   }
 
-  #broken(cause: unknown): HttpReply {
-    this.#server.log({ level: "error", message: "a request could not be served", cause });
-    const why = "the server failed to serve this; its log says why";
-    return { ...this.#refuse(failure("internal", why)), status: 500 };
+  #broken(cause: unknown, request: HttpRequest): HttpReply {
+    const { log } = this.#server;
+    return toReply(refuseBroken(cause, undefined, this.#adapters.newest, log), request);
   }
 
   #route(request: HttpRequest, access: Access): Awaitable<HttpReply> {

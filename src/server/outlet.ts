@@ -3,10 +3,12 @@
  * the first of them; where the revision can resume, they pass through a topic of the hub,
  * so that another connection, on another worker, can take up the rest.
  */
+import { StoreError } from "../core/store-error.ts";
 import { encodeEvent } from "../sse/encode.ts";
 import type { Cursor, EventHub, HubEvent } from "../stores/event-hub.ts";
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import type { JsonObject } from "../util/json.ts";
+import { pause } from "../util/timer.ts";
 import { aliveMark, sayAlive } from "./alive.ts";
 import { EventStream } from "./event-stream.ts";
 
@@ -27,10 +29,15 @@ export interface Resumption {
   readonly primed: boolean;
   /** Hears what the hub failed at. The call is answered all the same, but cannot be resumed. */
   readonly onFault: (cause: unknown) => void;
+  /** Given what is to be finished before the process may end. */
+  readonly onEnding?: ((ending: Promise<unknown>) => void) | undefined;
 }
 
 /** The data of the event after which nothing comes. */
 const endMark = "";
+
+/** How long a hub that is away is waited for, and how often it is tried, in milliseconds. */
+const [patienceMs, retryMs] = [60_000, 250];
 
 /** Begins the data of the event from which on only the connection it names is written to. */
 const takenMark = ">";
@@ -144,10 +151,31 @@ class Topic {
       else this.#stream.write(encodeEvent({ event: "message", data }));
     };
     this.#then(() => this.#say(data), without);
+    if (data === endMark && isPromise(this.#ready)) this.#resumption.onEnding?.(this.#ready);
   }
 
+  /** With nobody connected the hub alone has it, so that one that is away is waited for. */
   #say(data: string): Awaitable<Cursor> {
+    const said = this.#publish(data);
+    if (this.#stream.open || !isPromise(said)) return said;
+    return said.catch((cause: unknown) => {
+      if (!isAway(cause)) throw cause;
+      return this.#sayPatiently(data);
+    });
+  }
+
+  #publish(data: string): Awaitable<Cursor> {
     return this.#resumption.hub.publish(this.#name, data);
+  }
+
+  async #sayPatiently(data: string): Promise<Cursor> {
+    for (const end = performance.now() + patienceMs; ; await pause(retryMs)) {
+      try {
+        return await this.#publish(data);
+      } catch (cause) {
+        if (!isAway(cause) || performance.now() > end) throw cause;
+      }
+    }
   }
 
   /** A sign of life that is lost breaks nothing: the next message shows what the hub can do. */
@@ -186,6 +214,8 @@ class Topic {
     this.#rest();
     this.#following.abort();
     this.#resumption.onFault(cause);
+    // Whoever came back for the rest elsewhere is not left to wait for what never comes.
+    if (isAway(cause)) this.#sayPatiently(endMark).catch(() => undefined);
   }
 
   #pour(): Awaitable<unknown> {
@@ -203,6 +233,10 @@ class Topic {
       });
     });
   }
+}
+
+function isAway(cause: unknown): boolean {
+  return cause instanceof StoreError && cause.code === "away";
 }
 
 function topicOf(session: string, stream: string): string {

@@ -43,6 +43,7 @@ const storesOfServer = [
   "src/stores/session-store.ts",
   "src/stores/event-hub.ts",
   "src/stores/key-store.ts",
+  "src/stores/shared-stores.ts",
   "src/stores/memory.ts",
   "src/stores/memory-hub.ts",
   "src/stores/memory-keys.ts",

@@ -21,7 +21,8 @@ describe("what a handler holds", () => {
   test("is for handlers, and nothing of it for whoever serves the call", () => {
     expectTypeOf<keyof Exchange>().toEqualTypeOf<
       | ("principal" | "owner" | "requireScopes")
-      | ("client" | "capabilities" | "meta" | "session" | "target" | "signal" | "cancelled")
+      | ("client" | "capabilities" | "meta" | "session" | "sessions")
+      | ("target" | "signal" | "cancelled")
       | ("ask" | "askAll" | "sample" | "roots" | "once" | "state")
       | ("progress" | "log" | "detach")
       | ("text" | "image" | "audio" | "resource" | "link" | "mixed" | "failed")

@@ -3,6 +3,7 @@ import { anyone } from "../../src/core/access.ts";
 import type { Call } from "../../src/core/call.ts";
 import { control, Exchange, type ExchangeContext } from "../../src/core/exchange.ts";
 import type { Asking } from "../../src/core/inquiry.ts";
+import type { SessionKeeper } from "../../src/core/session.ts";
 
 const call: Call = {
   operation: { kind: "call-tool", target: "wait", arguments: {} },
@@ -20,10 +21,19 @@ const nobody: Asking = {
   push: () => Promise.reject(new Error("there is nobody to ask")),
 };
 
+const forgetful: SessionKeeper = {
+  read: () => undefined,
+  update: () => Promise.resolve(undefined),
+  open: () => "",
+  use: () => undefined,
+  end: () => false,
+};
+
 function exchange(context: Partial<ExchangeContext> = {}, more: Partial<Call> = {}): Exchange {
   const whole: ExchangeContext = {
     access: anyone,
     session: undefined,
+    keeper: forgetful,
     onDisconnect: undefined,
     asking: nobody,
     tell: undefined,
@@ -157,6 +167,7 @@ describe("what an exchange tells of its caller", () => {
     id: "s",
     client: { name: "old", version: "1" },
     capabilities: { roots: {} },
+    values: {},
   };
 
   it("is what the request says, else what the session was told", () => {
