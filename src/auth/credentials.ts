@@ -12,7 +12,7 @@ const headerSyntax = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?: +(\S(?:.*\S)?))?$/;
 const token68 = /^[A-Za-z0-9\-._~+/]+=*$/;
 
 /** Longer headers are cut off by most servers, and tokens of that size are a mistake. */
-const maxLength = 16_384;
+const maxLength = 12_288;
 
 /** @returns undefined where there is no header. */
 export function parseCredentials(
