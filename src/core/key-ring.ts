@@ -124,8 +124,8 @@ export class SharedRing implements KeyRing {
   }
 
   async #readInTime(): Promise<void> {
-    const waitMs = this.#readAt + this.#rereadMs - this.#now();
-    if (waitMs > 0) await pause(waitMs);
+    // Never within the call that makes the promise others share: it is let go of below.
+    await pause(Math.max(0, this.#readAt + this.#rereadMs - this.#now()));
     // Whoever comes from here on needs a reading that begins later than this one.
     this.#rereading = undefined;
     await this.#reading?.catch(() => undefined);
