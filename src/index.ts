@@ -3,6 +3,8 @@
  * speaks. This entry runs on any JavaScript runtime; `anyrev/node` adds what Node has.
  */
 
+export type { AuthOptions } from "./auth/gate.ts";
+export { type Access, anyone, type Principal, type Visibility } from "./core/access.ts";
 export type {
   AnswerContent,
   FormOptions,
@@ -56,6 +58,7 @@ export {
 } from "./core/errors.ts";
 export type { Exchange } from "./core/exchange.ts";
 export type { FromJsonSchema } from "./core/json-schema-types.ts";
+export type { KeyStore, RingKey } from "./core/key-store.ts";
 export { type Log, type LogEntry, logToConsole } from "./core/log.ts";
 export type {
   Annotations,
@@ -83,6 +86,7 @@ export type {
   StandardSchema,
 } from "./core/schema.ts";
 export { createServer, type Declared, type Server, type ServerOptions } from "./core/server.ts";
+export type { Session, SessionHandles, SessionValues } from "./core/session.ts";
 export { StoreError, type StoreErrorCode, type StoreErrorOptions } from "./core/store-error.ts";
 export { parseUriTemplate, type TemplateValue, type UriTemplate } from "./core/uri-template.ts";
 export type {
@@ -122,16 +126,15 @@ export { createEndpoint, type Endpoint, type EndpointOptions } from "./server/en
 export type { EventStream, Sink } from "./server/event-stream.ts";
 export type { GuardOptions } from "./server/guard.ts";
 export type { HttpReply, HttpRequest } from "./server/http.ts";
+export type { StoreOptions } from "./server/kept.ts";
 export { createLegacySse, type LegacySse, type LegacySseOptions } from "./server/legacy-sse.ts";
 export { type MemoryChannel, openMemoryChannel } from "./server/memory-channel.ts";
+export type { ReadyState } from "./server/readiness.ts";
 export type { Cursor, EventHub, HubEvent } from "./stores/event-hub.ts";
-export type {
-  KeyStore,
-  KeyStoreOptions,
-  RingKey,
-} from "./stores/key-store.ts";
+export type { KeyStoreOptions } from "./stores/key-store.ts";
 export { MemorySessions, type MemorySessionsOptions } from "./stores/memory.ts";
 export { MemoryHub, type MemoryHubOptions } from "./stores/memory-hub.ts";
 export { MemoryKeys, type MemoryKeysOptions } from "./stores/memory-keys.ts";
 export type { SessionRecord, SessionStore, SessionStoreOptions } from "./stores/session-store.ts";
+export type { SharedStores } from "./stores/shared-stores.ts";
 export type { Awaitable } from "./util/awaitable.ts";

@@ -62,3 +62,14 @@ export class ClientError extends Error {
     this.retryAfterMs = options.retryAfterMs;
   }
 }
+
+/** Whether the server did not do what it was asked, and is there as it was before. */
+export function isRefusal({ kind }: ClientError): boolean {
+  return (
+    kind === "refused" ||
+    kind === "http" ||
+    kind === "timeout" ||
+    kind === "invalid-answer" ||
+    kind === "too-large"
+  );
+}

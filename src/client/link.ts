@@ -4,6 +4,8 @@ import type { ClientCapabilities, Implementation } from "../core/model.ts";
 import type { ParamHeader } from "../core/param-header.ts";
 import { describe, type RequestId } from "../jsonrpc/message.ts";
 import type { Adapter } from "../revisions/adapter.ts";
+import { toListener } from "../util/callback.ts";
+import { Ending } from "../util/ending.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
 import { ClientError } from "./errors.ts";
 import type { Received, Transport } from "./transport.ts";
@@ -34,6 +36,7 @@ export interface ExchangeOptions extends WatchOptions {
 
 interface Running {
   readonly watch: Watch;
+  /** Undefined where nobody asked for it. */
   readonly onProgress: ((progress: Progress) => void) | undefined;
   /** The last progress that was told: it only ever grows. */
   told: number;
@@ -51,6 +54,7 @@ export class Link {
   #lastId = 0;
   /** Why there is nothing to be had any more. */
   #gone: ClientError | undefined;
+  readonly #ending: Ending = new Ending();
 
   constructor(transport: Transport, adapter: Adapter, speaker: Speaker) {
     this.transport = transport;
@@ -76,11 +80,9 @@ export class Link {
     if (this.#gone !== undefined) throw this.#gone;
     const id = ++this.#lastId;
     const watch = new Watch(options);
-    this.#running.set(id, {
-      watch,
-      onProgress: options.onProgress,
-      told: Number.NEGATIVE_INFINITY,
-    });
+    const onProgress = options.onProgress && toListener(options.onProgress);
+    this.#running.set(id, { watch, onProgress, told: Number.NEGATIVE_INFINITY });
+    let isSent = false;
     try {
       watch.signal.throwIfAborted();
       options.onSend?.(id);
@@ -92,16 +94,19 @@ export class Link {
         capabilities: this.#speaker.capabilities(this.adapter),
         paramHeaders: options.paramHeaders ?? [],
         mirrors: this.#speaker.mirrors,
-        progressToken: options.onProgress === undefined ? undefined : id,
+        progressToken: onProgress === undefined ? undefined : id,
         logLevel: this.#speaker.logLevel,
       });
       const travel = { signal: watch.signal, resumption: this.adapter.resumption };
+      isSent = true;
       return readResult(await this.transport.request(written, travel));
     } catch (cause) {
       if (watch.signal.aborted) {
-        this.#cancel(id, method, watch.signal.reason);
+        if (isSent) this.#cancel(id, method, watch.signal.reason);
         throw watch.signal.reason;
       }
+      // Why it was closed says more than that it was.
+      if (this.#gone !== undefined && isClosed(cause)) throw this.#gone;
       throw cause;
     } finally {
       watch.stop();
@@ -143,12 +148,19 @@ export class Link {
     });
   }
 
-  /** Stops the clock of the call that a question belongs to; of all, where that cannot be told. */
+  /**
+   * Stops the clock of the call that a question belongs to; of all, where that cannot be told.
+   *
+   * @returns what lets it go on, however often it is called
+   */
   pause(during: RequestId | undefined): () => void {
     const one = during === undefined ? undefined : this.#running.get(during);
     const paused = one === undefined ? [...this.#running.values()] : [one];
     for (const { watch } of paused) watch.pause();
+    let isPaused = true;
     return () => {
+      if (!isPaused) return;
+      isPaused = false;
       for (const { watch } of paused) watch.resume();
     };
   }
@@ -156,6 +168,12 @@ export class Link {
   /** Nothing comes any more. */
   end(why: ClientError): void {
     this.#gone ??= why;
+    this.#ending.end();
+  }
+
+  /** Calls back once, when nothing comes any more. @returns what takes the callback back. */
+  onEnd(callback: () => void): () => void {
+    return this.#ending.onEnd(callback);
   }
 
   /** Tells the server that nobody waits any more, where that is not told by hanging up. */
@@ -167,6 +185,10 @@ export class Link {
     // Nobody is left to be told that this failed as well.
     this.notify("notifications/cancelled", { requestId: id, reason }).catch(() => undefined);
   }
+}
+
+function isClosed(cause: unknown): boolean {
+  return cause instanceof ClientError && cause.kind === "closed";
 }
 
 function readResult({ reply, status }: Received): JsonObject {

@@ -1,10 +1,16 @@
 /** How long a call may take: its own timer, a cap that nothing puts off, and the caller's signal. */
+import { onAbort } from "../util/abort.ts";
 import { ClientError } from "./errors.ts";
 
 export interface WatchOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs: number;
   readonly maxTimeoutMs: number;
+  /**
+   * When what is watched began, by `performance.now()`: the cap counts from there, over all
+   * that a call takes to be answered. @default now
+   */
+  readonly beganAt?: number | undefined;
 }
 
 /** A timer that is set for longer fires at once. */
@@ -13,20 +19,23 @@ const longestTimerMs = 2 ** 31 - 1;
 export class Watch {
   readonly #ended: AbortController = new AbortController();
   readonly #options: WatchOptions;
+  #forget: () => void = () => undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #cap: ReturnType<typeof setTimeout> | undefined;
   /** How many questions are being answered, while the clock stands still. */
   #paused = 0;
-  readonly #onAbort: () => void = () =>
-    this.#end(new ClientError("aborted", "the caller gave the call up", { cause: this.#reason() }));
+  #isOver = false;
 
   constructor(options: WatchOptions) {
     this.#options = options;
-    const { signal } = options;
-    if (signal?.aborted) this.#onAbort();
-    else signal?.addEventListener("abort", this.#onAbort, { once: true });
+    const { signal, maxTimeoutMs, beganAt } = options;
+    if (signal !== undefined) this.#forget = onAbort(signal, () => this.end(givenUp(signal)));
     this.restart();
-    this.#cap = this.#after(options.maxTimeoutMs, "though it reported progress");
+    const spentMs = beganAt === undefined ? 0 : performance.now() - beganAt;
+    this.#cap = this.#after(
+      Math.max(0, maxTimeoutMs - spentMs),
+      `the call is not over after ${maxTimeoutMs / 1000} seconds`,
+    );
   }
 
   /** Aborts when the call is over before its reply has come; its reason is a ClientError. */
@@ -37,8 +46,9 @@ export class Watch {
   /** Starts the clock anew: something shows that the server is at work. */
   restart(): void {
     clearTimeout(this.#timer);
-    if (this.#paused > 0 || this.signal.aborted) return;
-    this.#timer = this.#after(this.#options.timeoutMs, "");
+    if (this.#paused > 0) return;
+    const { timeoutMs } = this.#options;
+    this.#timer = this.#after(timeoutMs, `no reply came within ${timeoutMs / 1000} seconds`);
   }
 
   /** Stops the clock, while the server waits for this side; the cap goes on. */
@@ -52,26 +62,32 @@ export class Watch {
     this.restart();
   }
 
+  /** The reply has come: nothing is waited for any more. */
   stop(): void {
+    this.#isOver = true;
     clearTimeout(this.#timer);
     clearTimeout(this.#cap);
-    this.#options.signal?.removeEventListener("abort", this.#onAbort);
+    this.#forget();
   }
 
-  #reason(): unknown {
-    return this.#options.signal?.reason;
-  }
-
-  #after(ms: number, though: string): ReturnType<typeof setTimeout> | undefined {
-    if (ms === Number.POSITIVE_INFINITY || this.signal.aborted) return undefined;
-    const seconds = ms / 1000;
-    const message = ["no reply came within", seconds, "seconds", though].join(" ").trimEnd();
-    const onTime = (): void => this.#end(new ClientError("timeout", message));
-    return setTimeout(onTime, Math.min(ms, longestTimerMs));
-  }
-
-  #end(why: ClientError): void {
-    this.stop();
+  /** Nobody waits any more. */
+  end(why: ClientError): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#cap);
+    this.#forget();
     this.#ended.abort(why);
   }
+
+  #after(ms: number, message: string): ReturnType<typeof setTimeout> | undefined {
+    if (ms === Number.POSITIVE_INFINITY || this.#isOver) return undefined;
+    const onTime = (): void => this.end(new ClientError("timeout", message));
+    return setTimeout(onTime, Math.min(ms, longestTimerMs));
+  }
+}
+
+/** What whoever gave up is told. */
+export function givenUp({ reason }: AbortSignal): ClientError {
+  return new ClientError("aborted", "the caller gave the call up", { cause: reason });
 }

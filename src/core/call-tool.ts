@@ -1,22 +1,27 @@
 /** Running one tool: arguments in, checked; a plain value or content out, checked. */
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import type { JsonObject } from "../util/json.ts";
+import { findLack } from "./access.ts";
 import { Content } from "./content.ts";
 import type { Run } from "./dispatch.ts";
 import type { ToolEntry } from "./entries.ts";
 import { McpError, Rejection } from "./errors.ts";
+import { control } from "./exchange.ts";
 import { Pause } from "./inquiry.ts";
-import { failure, type Outcome, type ToolValue } from "./outcome.ts";
+import { errorText, failure, type Outcome, type ToolValue, words } from "./outcome.ts";
 import { listIssues, type Validation } from "./schema.ts";
+import { toUnavailable } from "./unavailable.ts";
 
 export function callTool(name: string, args: JsonObject, run: Run): Awaitable<Outcome> {
-  const tool = run.service.registry.tool(name, run.view);
+  const tool = run.service.registry.tool(name, run.view, run.access);
   if (tool === undefined) {
     return failure(
       "invalid-params",
       `Unknown tool: ${shorten(name)}; tools/list names those there are`,
     );
   }
+  const lack = findLack(`the tool ${tool.name}`, tool.restriction, run.access);
+  if (lack !== undefined) return lack;
   try {
     const outcome = start(tool, args, run);
     return isPromise(outcome) ? outcome.catch((cause) => thrown(tool, cause, run)) : outcome;
@@ -77,17 +82,6 @@ function plain(returned: unknown): Outcome {
   return structured(returned);
 }
 
-function words(blocks: ToolValue["blocks"]): ToolValue {
-  return {
-    kind: "tool",
-    blocks,
-    structured: undefined,
-    isObject: false,
-    isError: false,
-    meta: undefined,
-  };
-}
-
 function structured(value: unknown): ToolValue {
   return {
     kind: "tool",
@@ -121,8 +115,10 @@ function badOutput(tool: ToolEntry, checked: Validation, { service }: Run): Outc
 
 function thrown(tool: ToolEntry, cause: unknown, { service, ex }: Run): Outcome {
   // A stop at a question, and a question nobody can be asked, are not the tool's failures.
-  if (cause instanceof Pause || cause instanceof Rejection || ex.paused) throw cause;
+  if (cause instanceof Pause || cause instanceof Rejection || control.isPaused(ex)) throw cause;
   if (ex.cancelled) return failure("cancelled", "the caller cancelled this request");
+  const unavailable = toUnavailable(cause, service.log);
+  if (unavailable !== undefined) return unavailable;
   if (cause instanceof McpError) {
     if (cause.cause !== undefined) {
       service.log({ level: "warning", message: `tool ${tool.name} failed`, cause: cause.cause });
@@ -132,10 +128,6 @@ function thrown(tool: ToolEntry, cause: unknown, { service, ex }: Run): Outcome 
   }
   service.log({ level: "error", message: `tool ${tool.name} threw`, cause });
   return errorText(`${tool.name} failed; the server's log says why`);
-}
-
-function errorText(text: string): ToolValue {
-  return { ...words([{ type: "text", text }]), isError: true };
 }
 
 /** Names from outside are repeated back short: an error is no place to carry a megabyte. */

@@ -22,6 +22,8 @@ export interface Call {
 export interface CarriedInput {
   readonly answers: JsonObject;
   readonly state: string | undefined;
+  /** The argument of the tool that held the state; undefined where it stood beside the arguments. */
+  readonly argument: string | undefined;
 }
 
 export type Operation =

@@ -1,10 +1,11 @@
 /** From an operation to its outcome, in no revision's terms. */
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
+import type { Access } from "./access.ts";
 import type { Call, Operation } from "./call.ts";
 import { callTool } from "./call-tool.ts";
 import { complete } from "./complete.ts";
 import { Rejection } from "./errors.ts";
-import type { Exchange } from "./exchange.ts";
+import { control, type Exchange } from "./exchange.ts";
 import { getPrompt } from "./get-prompt.ts";
 import { Pause } from "./inquiry.ts";
 import type { Log } from "./log.ts";
@@ -14,30 +15,33 @@ import { readResource } from "./read-resource.ts";
 import type { Registry, View } from "./registry.ts";
 import type { StateSealer } from "./request-state.ts";
 import { resume, suspend } from "./rounds.ts";
+import { toUnavailable } from "./unavailable.ts";
 
 /** What a call is run against. */
 export interface Service {
   readonly registry: Registry;
-  /** Seals what a caller carries between two rounds of a call. */
-  readonly states: StateSealer;
   readonly log: Log;
   readonly cache: { readonly lists: CacheHints; readonly reads: CacheHints };
 }
 
 export interface Run {
   readonly service: Service;
+  /** Seals what a caller carries between two rounds of a call. */
+  readonly states: StateSealer;
   /** Whom everything addressable that the call makes belongs to; empty for anyone. */
   readonly principal: string;
+  /** What its caller may see and do. */
+  readonly access: Access;
   readonly view: View;
   readonly ex: Exchange;
 }
 
 /** Never throws and never rejects: what a handler throws becomes an outcome and a log entry. */
 export function dispatch(call: Call, run: Run): Awaitable<Outcome> {
-  const resumed = resume(call, run.principal, run.service);
+  const resumed = resume(call, run);
   return after(resumed, (found) => {
-    if (found?.kind === "failure") return found;
-    if (found !== undefined) run.ex.resume(found);
+    if (found?.kind === "resumed") control.resume(run.ex, found);
+    else if (found !== undefined) return found;
     return after(attempt(call, run), (outcome) => settle(call, outcome, run));
   });
 }
@@ -53,20 +57,20 @@ function attempt(call: Call, run: Run): Awaitable<Outcome> {
 
 /** A handler that stopped at a question has no outcome of its own, whatever it made of the stop. */
 function settle(call: Call, outcome: Outcome, run: Run): Awaitable<Outcome> {
-  const { inquiry } = run.ex;
-  if (inquiry === undefined || !run.ex.paused) return end(outcome, run);
+  const inquiry = control.inquiry(run.ex);
+  if (inquiry === undefined || !control.isPaused(run.ex)) return end(outcome, run);
   // Except that nobody is to answer for a call that can never be finished.
   if (outcome.kind === "failure" && outcome.failure === "missing-capability") {
     return end(outcome, run);
   }
   // What was pushed beside it is answered first: the next round takes that answer along.
   return after(inquiry.answered(), () =>
-    suspend(call, inquiry, run.principal, run.service).then((stopped) => end(stopped, run)),
+    suspend(call, inquiry, run).then((stopped) => end(stopped, run)),
   );
 }
 
 function end(outcome: Outcome, { ex }: Run): Outcome {
-  ex.end();
+  control.end(ex);
   return outcome;
 }
 
@@ -78,7 +82,7 @@ function perform(asked: Operation, run: Run): Awaitable<Outcome> {
     case "call-tool":
       return callTool(asked.target, asked.arguments, run);
     case "list": {
-      const page = run.service.registry.page(asked.list, asked.cursor, run.view);
+      const page = run.service.registry.page(asked.list, asked.cursor, run.view, run.access);
       return page === undefined
         ? failure(
             "invalid-params",
@@ -95,9 +99,10 @@ function perform(asked: Operation, run: Run): Awaitable<Outcome> {
     case "initialize":
     case "discover":
       return description;
+    case "subscribe":
+      return run.service.registry.watchable(asked.uri, run.view, run.access) ?? empty;
     case "ping":
     case "set-log-level":
-    case "subscribe":
     case "unsubscribe":
     case "listen":
       return empty;
@@ -135,8 +140,10 @@ function isOffered(asked: Operation, registry: Registry): boolean {
 
 function broken({ operation }: Call, cause: unknown, { service, ex }: Run): Outcome {
   if (cause instanceof Rejection) return cause.failure;
+  const unavailable = toUnavailable(cause, service.log);
+  if (unavailable !== undefined) return unavailable;
   // An error that a handler made of its stop tells nothing that went wrong.
-  if (cause instanceof Pause || ex.paused) return paused;
+  if (cause instanceof Pause || control.isPaused(ex)) return paused;
   service.log({
     level: "error",
     message: `${operation.kind} failed`,

@@ -2,6 +2,7 @@
 
 import type { Awaitable } from "../util/awaitable.ts";
 import type { JsonObject } from "../util/json.ts";
+import { type Access, holds, insufficientScope, type Principal } from "./access.ts";
 import {
   type AnswerContent,
   ask,
@@ -26,23 +27,30 @@ import {
   resource,
   text,
 } from "./content.ts";
+import { Rejection } from "./errors.ts";
 import { type Asking, Inquiry } from "./inquiry.ts";
 import type { ClientCapabilities, Implementation } from "./model.ts";
 import type { Notice } from "./notice.ts";
 import type { Answer, Root, Sample } from "./question.ts";
 import type { Resumed } from "./rounds.ts";
 import type { Schema } from "./schema.ts";
+import { Session, SessionHandles, type SessionKeeper } from "./session.ts";
 import { Telling } from "./telling.ts";
 
 /** The handshake session a call belongs to; revisions without one, and calls outside one, have none. */
 export interface SessionView {
   readonly id: string;
+  /** What handlers keep with it, as it was when the request came. */
+  readonly values: JsonObject;
   readonly client: Implementation | undefined;
   readonly capabilities: ClientCapabilities | undefined;
 }
 
 export interface ExchangeContext {
+  readonly access: Access;
   readonly session: SessionView | undefined;
+  /** Where sessions are kept for this caller. */
+  readonly keeper: SessionKeeper;
   /**
    * Tells when the caller is gone, where that cancels the call. Asked for only once a
    * handler looks whether it is: an AbortController costs more than the rest of a call.
@@ -58,7 +66,44 @@ export interface ExchangeContext {
   readonly detach: ((retryMs: number) => void) | undefined;
 }
 
+/**
+ * What whoever serves a call does with its exchange. It stands beside the class, so that a
+ * handler finds nothing in its hands that is not for it.
+ */
+export interface ExchangeControl {
+  /** Ends the call for its caller. */
+  cancel(ex: Exchange, reason: unknown): void;
+  /** Calls back once, at the cancel; one callback at most is kept. */
+  onCancel(ex: Exchange, callback: () => void): void;
+  /** Takes up what an earlier round of the call left. */
+  resume(ex: Exchange, resumed: Resumed): void;
+  /** What the call has asked, if it has. */
+  inquiry(ex: Exchange): Inquiry | undefined;
+  /** Whether the call stopped at a question, whatever its handler made of the stop. */
+  isPaused(ex: Exchange): boolean;
+  /** Nothing is told or asked after the outcome; questions that wait are taken back. */
+  end(ex: Exchange): void;
+}
+
+/** Set with the class below, which alone can reach into an exchange. */
+export let control: ExchangeControl;
+
 export class Exchange {
+  static {
+    control = {
+      cancel: (ex, reason) => ex.#cancel(reason),
+      onCancel: (ex, callback) => {
+        ex.#whenCancelled = callback;
+      },
+      resume: (ex, { carried, fresh }) => {
+        ex.#inquiry = new Inquiry(ex.#context.asking, carried, fresh);
+      },
+      inquiry: (ex) => ex.#inquiry,
+      isPaused: (ex) => ex.#inquiry !== undefined && ex.#inquiry.open.size > 0,
+      end: (ex) => ex.#end(),
+    };
+  }
+
   readonly #call: Call;
   readonly #context: ExchangeContext;
   #controller: AbortController | undefined;
@@ -66,6 +111,7 @@ export class Exchange {
   #cancelled: { readonly reason: unknown } | undefined;
   #whenCancelled: (() => void) | undefined;
   #inquiry: Inquiry | undefined;
+  #session: Session | undefined;
   #telling: Telling | undefined;
   /** The call has its outcome, or was cancelled: nothing is told or asked any more. */
   #over = false;
@@ -73,6 +119,32 @@ export class Exchange {
   constructor(call: Call, context: ExchangeContext) {
     this.#call = call;
     this.#context = context;
+  }
+
+  /** Who the caller is, by credentials that were checked; undefined where nobody was asked. */
+  get principal(): Principal | undefined {
+    return this.#context.access.principal;
+  }
+
+  /**
+   * Whose this call is, as one text: the same for the same issuer, subject and client, also
+   * with another token; "" where nobody was asked. Keep it beside whatever you give out an id
+   * for, and treat an id of another owner like one that is unknown.
+   */
+  get owner(): string {
+    return this.#context.access.owner;
+  }
+
+  /**
+   * Goes on only for a caller that was allowed all of these, for what depends on the arguments.
+   * Others get what a declaration with `scopes` gives them; before anything else is told, that
+   * is a 403 over HTTP, so call it first.
+   *
+   * @throws what stops the handler. Let it pass.
+   */
+  requireScopes(...scopes: readonly string[]): void {
+    if (holds(this.#context.access, scopes)) return;
+    throw new Rejection(insufficientScope("this", scopes));
   }
 
   /** Who the caller says it is. Not verified: for display and logs, never for access. */
@@ -90,9 +162,20 @@ export class Exchange {
     return this.#call.meta ?? {};
   }
 
-  /** The handshake session, where there is one. */
-  get session(): { readonly id: string } | undefined {
-    return this.#context.session;
+  /**
+   * The session that the caller opened by its handshake, with what is kept in it. Undefined in
+   * 2026-07-28, which has none, and on endpoints that keep none: there, take {@link sessions}.
+   */
+  get session(): Session | undefined {
+    const { session, keeper } = this.#context;
+    if (session === undefined) return undefined;
+    this.#session ??= new Session(session.id, session.values, keeper);
+    return this.#session;
+  }
+
+  /** Sessions that go by a handle, in every revision. */
+  get sessions(): SessionHandles {
+    return new SessionHandles(this.#context.keeper);
   }
 
   /** What the call names: a tool, a prompt, or the URI of a resource. */
@@ -123,21 +206,21 @@ export class Exchange {
   #watch(): void {
     if (this.#watches) return;
     this.#watches = true;
-    this.#context.onDisconnect?.(() => this.cancel("the caller disconnected"));
+    this.#context.onDisconnect?.(() => this.#cancel("the caller disconnected"));
   }
 
-  /** Ends the call for its caller. Handlers have no use for it: they just return. */
-  cancel(reason: unknown): void {
+  #cancel(reason: unknown): void {
     if (this.#cancelled !== undefined) return;
     this.#cancelled = { reason };
     this.#controller?.abort(reason);
-    this.end();
+    this.#end();
     this.#whenCancelled?.();
   }
 
-  /** Calls back once, at the cancel; one callback at most, kept by whoever serves the call. */
-  onCancel(callback: () => void): void {
-    this.#whenCancelled = callback;
+  #end(): void {
+    this.#over = true;
+    this.#telling?.end();
+    this.#inquiry?.end();
   }
 
   /**
@@ -165,7 +248,9 @@ export class Exchange {
   askAll<const Q extends Readonly<Record<string, FormOptions<Schema | undefined> | UrlOptions>>>(
     questions: Q,
   ): Promise<{
-    [K in keyof Q]: Answer<Q[K] extends FormOptions<infer S> ? AnswerContent<S> : unknown>;
+    [K in keyof Q]: Answer<
+      AnswerContent<Q[K] extends { readonly schema: infer S } ? S : undefined>
+    >;
   }> {
     const asked = Object.entries(questions).map(
       ([key, options]) => [key, this.ask(key, options)] as const,
@@ -246,28 +331,6 @@ export class Exchange {
    */
   detach(retryMs = 1_000): void {
     if (!this.#over) this.#context.detach?.(retryMs);
-  }
-
-  /** What this call has asked, if it has. */
-  get inquiry(): Inquiry | undefined {
-    return this.#inquiry;
-  }
-
-  /** Whether the call stopped at a question, whatever its handler made of the stop. */
-  get paused(): boolean {
-    return this.#inquiry !== undefined && this.#inquiry.open.size > 0;
-  }
-
-  /** Takes up what an earlier round of the call left. */
-  resume({ carried, fresh }: Resumed): void {
-    this.#inquiry = new Inquiry(this.#context.asking, carried, fresh);
-  }
-
-  /** Nothing is told or asked after the outcome; questions that wait are taken back. */
-  end(): void {
-    this.#over = true;
-    this.#telling?.end();
-    this.#inquiry?.end();
   }
 
   #conversation(): Inquiry {

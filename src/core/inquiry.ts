@@ -9,8 +9,11 @@ import { Rejection } from "./errors.ts";
 import { failure } from "./outcome.ts";
 import { judge, type Mechanic, type Question, type QuestionKind } from "./question.ts";
 
-/** Rounds of one call at most: a handler that never has enough must not ask for ever. */
-export const maxRounds = 10;
+/**
+ * Rounds of one call at most, by whatever mechanic it asks: a handler that never has enough
+ * must not ask for ever. What is asked before any answer came is one round.
+ */
+const maxRounds = 10;
 
 /** How the caller of one call can be asked. */
 export interface Asking {
@@ -50,7 +53,6 @@ export class Pause extends Error {
 
 export class Inquiry {
   readonly #asking: Asking;
-  readonly #carried: Carried;
   readonly #answers: Map<string, unknown>;
   /** JSON lists of one value or none. */
   readonly #once: Map<string, string>;
@@ -59,12 +61,16 @@ export class Inquiry {
   /** Questions that were pushed and have no answer yet. */
   readonly #pushed: Map<string, Promise<unknown>> = new Map();
   readonly #ended: AbortController = new AbortController();
+  /** The last round that was asked in, and the last that has had an answer. */
+  #asked: number;
+  #answered: number;
   /** Kept from round to round; plain JSON. */
   readonly state: Record<string, unknown>;
 
   constructor(asking: Asking, carried: Carried = nothing, fresh: JsonObject = {}) {
     this.#asking = asking;
-    this.#carried = carried;
+    this.#asked = carried.round;
+    this.#answered = carried.round;
     this.#answers = new Map([...Object.entries(carried.answers), ...Object.entries(fresh)]);
     const computed = Object.entries(carried.once);
     this.#once = new Map(computed.map(([key, value]) => [key, JSON.stringify(value)]));
@@ -79,7 +85,7 @@ export class Inquiry {
   /** What the next round needs to know. */
   carry(): Carried {
     return {
-      round: this.#carried.round + 1,
+      round: this.#asked,
       asked: [...this.#open.keys()],
       answers: Object.fromEntries(this.#answers),
       once: Object.fromEntries([...this.#once].map(([key, text]) => [key, JSON.parse(text)])),
@@ -118,6 +124,7 @@ export class Inquiry {
         return this.#push(key, question, options);
       case "restart":
       case "arguments":
+        this.#begin();
         this.#open.set(key, question);
         throw new Pause();
       case "never":
@@ -148,6 +155,7 @@ export class Inquiry {
   async #answerTo(key: string, question: Question, options: PushOptions): Promise<unknown> {
     const running = this.#pushed.get(key);
     if (running !== undefined) return running;
+    const round = this.#begin();
     const signal = AbortSignal.any([options.signal, this.#ended.signal]);
     const pushed = this.#asking.push(question, { ...options, signal });
     this.#pushed.set(key, pushed);
@@ -156,8 +164,21 @@ export class Inquiry {
       this.#answers.set(key, raw);
       return raw;
     } finally {
+      this.#answered = Math.max(this.#answered, round);
       this.#pushed.delete(key);
     }
+  }
+
+  /** @returns the round of a question that is asked now: the one after the last answer. */
+  #begin(): number {
+    const round = this.#answered + 1;
+    if (round > maxRounds) {
+      throw new Rejection(
+        failure("internal", `this call has asked ${maxRounds} times and is still not done`),
+      );
+    }
+    this.#asked = Math.max(this.#asked, round);
+    return round;
   }
 
   /**

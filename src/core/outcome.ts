@@ -19,7 +19,10 @@ export type FailureKind =
   | "unknown-session"
   | "missing-session"
   | "cancelled"
+  | "unavailable"
   | "internal"
+  | "unauthorized"
+  | "insufficient-scope"
   | "forbidden"
   | "not-found"
   | "method-not-allowed"
@@ -33,6 +36,8 @@ export interface Failure {
   /** For the person who reads it: what was wrong, where, what would be right. */
   readonly message: string;
   readonly data?: JsonObject | undefined;
+  /** What the caller would have to be allowed, where that is why. */
+  readonly scopes?: readonly string[] | undefined;
 }
 
 export function failure(kind: FailureKind, message: string, data?: JsonObject): Failure {
@@ -50,6 +55,23 @@ export interface ToolValue {
   readonly isObject: boolean;
   readonly isError: boolean;
   readonly meta: JsonObject | undefined;
+}
+
+/** What a tool says in blocks alone. */
+export function words(blocks: ToolValue["blocks"]): ToolValue {
+  return {
+    kind: "tool",
+    blocks,
+    structured: undefined,
+    isObject: false,
+    isError: false,
+    meta: undefined,
+  };
+}
+
+/** What went wrong, for the model to read and do better. */
+export function errorText(text: string): ToolValue {
+  return { ...words([{ type: "text", text }]), isError: true };
 }
 
 export interface ContentsValue {

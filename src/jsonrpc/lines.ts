@@ -5,21 +5,29 @@
 
 export type Line =
   | { readonly kind: "line"; readonly bytes: Uint8Array }
-  | { readonly kind: "too-long" };
+  | { readonly kind: "too-long" }
+  /** Comes after `too-long`, where asked for: how the line that was skipped began and ended. */
+  | { readonly kind: "skipped"; readonly head: Uint8Array; readonly tail: Uint8Array };
 
 const newline = 0x0a;
 const carriageReturn = 0x0d;
+const nothing: Uint8Array = new Uint8Array();
 
 export class LineReader {
   readonly #maxBytes: number;
+  readonly #edgeBytes: number;
   /** The pieces of the line that has not ended yet. */
   #pieces: Uint8Array[] = [];
   #length = 0;
   /** The line that has not ended yet is longer than the cap; its end is waited for. */
   #skipping = false;
+  #head: Uint8Array = nothing;
+  #tail: Uint8Array = nothing;
 
-  constructor(maxBytes: number) {
+  /** @param edgeBytes - how much of both ends of a line that is too long is told at its end */
+  constructor(maxBytes: number, edgeBytes = 0) {
     this.#maxBytes = maxBytes;
+    this.#edgeBytes = edgeBytes;
   }
 
   /** The lines that end within this chunk, in order; blank ones are left out. */
@@ -46,23 +54,52 @@ export class LineReader {
   }
 
   #keep(piece: Uint8Array, lines: Line[]): void {
-    if (this.#skipping || piece.length === 0) return;
-    this.#length += piece.length;
-    if (this.#length > this.#maxBytes) {
-      this.#skipping = true;
-      this.#pieces = [];
-      lines.push({ kind: "too-long" });
+    if (piece.length === 0) return;
+    if (this.#skipping) {
+      this.#keepTail(piece);
       return;
     }
+    this.#length += piece.length;
     this.#pieces.push(piece);
+    if (this.#length <= this.#maxBytes) return;
+    this.#skip();
+    lines.push({ kind: "too-long" });
+  }
+
+  #skip(): void {
+    this.#skipping = true;
+    const pieces = this.#pieces;
+    this.#pieces = [];
+    if (this.#edgeBytes === 0) return;
+    const whole = join(pieces, this.#length);
+    this.#head = whole.slice(0, this.#edgeBytes);
+    this.#keepTail(whole);
+  }
+
+  #keepTail(piece: Uint8Array): void {
+    if (this.#edgeBytes === 0) return;
+    const end = piece.subarray(-this.#edgeBytes);
+    const both = join([this.#tail, end], this.#tail.length + end.length);
+    this.#tail = both.slice(-this.#edgeBytes);
   }
 
   #finish(lines: Line[]): void {
-    const bytes = this.#skipping ? undefined : trimReturn(join(this.#pieces, this.#length));
+    if (this.#skipping) this.#finishSkipped(lines);
+    else {
+      const bytes = trimReturn(join(this.#pieces, this.#length));
+      if (!isBlank(bytes)) lines.push({ kind: "line", bytes });
+    }
     this.#pieces = [];
     this.#length = 0;
+  }
+
+  #finishSkipped(lines: Line[]): void {
+    if (this.#edgeBytes > 0) {
+      lines.push({ kind: "skipped", head: this.#head, tail: trimReturn(this.#tail) });
+    }
     this.#skipping = false;
-    if (bytes !== undefined && !isBlank(bytes)) lines.push({ kind: "line", bytes });
+    this.#head = nothing;
+    this.#tail = nothing;
   }
 }
 

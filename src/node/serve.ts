@@ -6,6 +6,8 @@ import { createEndpoint, type Endpoint, type EndpointOptions } from "../server/e
 import { loopbackHosts } from "../server/guard.ts";
 import { createLegacySse, type LegacySse } from "../server/legacy-sse.ts";
 import { toNodeHandler } from "./handler.ts";
+import { type HealthOptions, withHealth } from "./health.ts";
+import { within } from "./within.ts";
 
 export interface ServeOptions extends EndpointOptions {
   /** 0 takes a free one. @default 8080 */
@@ -21,6 +23,20 @@ export interface ServeOptions extends EndpointOptions {
   readonly legacySse?: boolean | undefined;
   /** How long `close` waits for calls in flight, in milliseconds. @default 10000 */
   readonly drainMs?: number | undefined;
+  /**
+   * Tells at `/health` whether the process lives, and at `/ready` whether to send it requests:
+   * not while it closes, or while its store is away. Other paths, or `false` for none.
+   * @default true
+   */
+  readonly health?: HealthOptions | boolean | undefined;
+  /**
+   * Whether SIGTERM and SIGINT end the process: it takes nothing new, finishes what it has
+   * within `drainMs`, runs `onClosed`, and exits with 0; at a second signal it exits at once.
+   * @default false
+   */
+  readonly signals?: boolean | undefined;
+  /** Runs when serving has ended: the place to close stores and connections. */
+  readonly onClosed?: (() => unknown) | undefined;
   /** Ends serving when it aborts. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -47,18 +63,20 @@ export async function serve(server: Server, options: ServeOptions = {}): Promise
   const legacy = options.legacySse
     ? createLegacySse(server, { ...options, path: undefined, allowedHosts })
     : undefined;
-  const http = createHttpServer(
-    toNodeHandler(legacy === undefined ? endpoint : both(endpoint, legacy)),
-  );
+  const handler = toNodeHandler(legacy === undefined ? endpoint : both(endpoint, legacy));
+  const { health = true } = options;
+  const told = health === true ? {} : health;
+  const http = createHttpServer(told === false ? handler : withHealth(told, endpoint, handler));
   const { port } = await listen(http, options.port ?? 8080, host);
   const drainMs = options.drainMs ?? 10_000;
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
     endpoint.close();
     legacy?.close();
-    closing ??= drain(http, drainMs);
+    closing ??= finish(http, endpoint, drainMs, options.onClosed);
     return closing;
   };
+  if (options.signals) exitOnSignals(close);
   options.signal?.addEventListener("abort", () => void close(), { once: true });
   return {
     url: `http://${bracket(host)}:${port}${path}`,
@@ -99,13 +117,42 @@ function listen(http: HttpServer, port: number, host: string): Promise<AddressIn
   });
 }
 
+async function finish(
+  http: HttpServer,
+  endpoint: Endpoint,
+  drainMs: number,
+  onClosed: (() => unknown) | undefined,
+): Promise<void> {
+  // Calls whose caller has gone are finished as well: it comes back for what they came to.
+  await Promise.all([drain(http, drainMs), within(endpoint.settled(), drainMs)]);
+  await onClosed?.();
+}
+
+/** How often connections that have nothing to wait for any more are closed, in milliseconds. */
+const sweepMs = 50;
+
 function drain(http: HttpServer, drainMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => http.closeAllConnections(), drainMs);
+    const sweeping = setInterval(() => http.closeIdleConnections(), sweepMs);
     http.close(() => {
       clearTimeout(timer);
+      clearInterval(sweeping);
       resolve();
     });
     http.closeIdleConnections();
   });
+}
+
+function exitOnSignals(close: () => Promise<void>): void {
+  let isEnding = false;
+  const end = (): void => {
+    if (isEnding) process.exit(1);
+    isEnding = true;
+    close().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
+  };
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, end);
 }

@@ -3,6 +3,8 @@ import type { Readable, Writable } from "node:stream";
 import type { Server } from "../core/server.ts";
 import { LineReader } from "../jsonrpc/lines.ts";
 import { Channel, type ChannelOptions } from "../server/channel.ts";
+import { TickWriter } from "./tick-writer.ts";
+import { within } from "./within.ts";
 
 /** Where the messages come from and go to, and what is guarded. */
 export interface StdioOptions extends ChannelOptions {
@@ -67,7 +69,8 @@ async function read(options: StdioOptions, channel: Channel, broken: Promise<voi
   const take = (found: ReturnType<LineReader["feed"]>): void => {
     for (const line of found) {
       if (line.kind === "line") channel.receive(line.bytes);
-      else channel.refuseUnread(`a line is longer than ${maxLineBytes} bytes`);
+      else if (line.kind === "too-long")
+        channel.refuseUnread(`a line is longer than ${maxLineBytes} bytes`);
     }
   };
   const onData = (chunk: Buffer | string): void =>
@@ -88,58 +91,6 @@ async function read(options: StdioOptions, channel: Channel, broken: Promise<voi
   input.pause();
 }
 
-/** Joins the messages of one tick into one write: a system call costs more than a message. */
-class TickWriter {
-  readonly #output: Writable;
-  readonly #maxQueuedBytes: number;
-  readonly #break: () => void;
-  /** Resolves when nobody reads the output any more. */
-  readonly broken: Promise<void>;
-  #isBroken = false;
-  #waiting = "";
-  #scheduled = false;
-
-  constructor(output: Writable, maxQueuedBytes: number) {
-    this.#output = output;
-    this.#maxQueuedBytes = maxQueuedBytes;
-    const { promise, resolve } = deferred();
-    this.broken = promise;
-    this.#break = () => {
-      this.#isBroken = true;
-      this.#waiting = "";
-      resolve();
-    };
-    // Stays: a write may fail after serving has ended, and must not end the process then.
-    output.on("error", this.#break);
-    output.once("close", this.#break);
-  }
-
-  write(text: string): void {
-    if (this.#isBroken) return;
-    this.#waiting += `${text}\n`;
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setImmediate(() => this.#flush());
-  }
-
-  async flushed(): Promise<void> {
-    this.#flush();
-    if (this.#isBroken || this.#output.writableLength === 0) return;
-    const { promise, resolve } = deferred();
-    this.#output.write("", () => resolve());
-    await Promise.race([promise, this.broken]);
-  }
-
-  #flush(): void {
-    this.#scheduled = false;
-    const text = this.#waiting;
-    this.#waiting = "";
-    if (text === "" || this.#isBroken || !this.#output.writable) return;
-    this.#output.write(text);
-    if (this.#output.writableLength > this.#maxQueuedBytes) this.#break();
-  }
-}
-
 const loud = ["log", "info", "debug", "dir", "dirxml"] as const;
 
 /** The other methods that would write to standard output do it through `log`. */
@@ -150,22 +101,4 @@ function guardConsole(): () => void {
   return () => {
     for (const [name, original] of kept) target[name] = original;
   };
-}
-
-function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve: () => void = () => undefined;
-  const promise = new Promise<void>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
-}
-
-/** Waits, but not for ever; and keeps the process alive that long. */
-async function within(waited: Promise<unknown>, ms: number): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([waited, late]);
-  clearTimeout(timer);
 }

@@ -12,6 +12,7 @@ export const shape2024_11_05: Shape = {
   template: ["uriTemplate", "name", "description", "mimeType", "annotations"],
   prompt: ["name", "description", "arguments"],
   argument: ["name", "description", "required"],
+  completion: ["ref", "argument", "_meta"],
   annotations: ["audience", "priority"],
   toolAnnotations: [],
   contents: ["uri", "mimeType", "text", "blob"],

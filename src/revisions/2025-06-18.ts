@@ -17,6 +17,7 @@ export const shape2025_06_18: Shape = {
   template: [...older.template, "title", "_meta"],
   prompt: [...older.prompt, "title", "_meta"],
   argument: [...older.argument, "title"],
+  completion: [...older.completion, "context"],
   annotations: [...older.annotations, "lastModified"],
   contents: [...older.contents, "_meta"],
   blocks: {

@@ -19,6 +19,7 @@ import {
   type Value,
 } from "../core/outcome.ts";
 import type { Question } from "../core/question.ts";
+import type { Page } from "../core/registry.ts";
 import { describe, type RequestId, type RpcRequest } from "../jsonrpc/message.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
 import { shape2025_11_25 } from "./2025-11-25.ts";
@@ -28,6 +29,7 @@ import {
   type ClientRequest,
   declareAnswers,
   readTypedResult,
+  serverInfoKey,
   type WrittenRequest,
   writtenMeta,
 } from "./client-half.ts";
@@ -63,7 +65,6 @@ const clientInfoKey = "io.modelcontextprotocol/clientInfo";
 const capabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
 const logLevelKey = "io.modelcontextprotocol/logLevel";
 const subscriptionKey = "io.modelcontextprotocol/subscriptionId";
-const serverInfoKey = "io.modelcontextprotocol/serverInfo";
 
 const shape: Shape = {
   ...shape2025_11_25,
@@ -144,7 +145,8 @@ function readCarriedInput(
       `params.inputResponses must be an object, not ${describe(inputResponses)}`,
     );
   }
-  return { kind: "carried", input: { answers: inputResponses ?? {}, state: requestState } };
+  const input = { answers: inputResponses ?? {}, state: requestState, argument: undefined };
+  return { kind: "carried", input };
 }
 
 function notify(notice: Notice, subscription?: RequestId): JsonObject {
@@ -201,7 +203,7 @@ function encoder(described: Described): Encoder {
   });
   const tail = `,"_meta":${identity}}`;
   const pages = new PageTexts((page) =>
-    complete(`${pageMembers(page, shape)},${cacheMembers(described.lists)}`, tail),
+    complete(`${pageMembers(page, shape)},${cacheMembers(hintsOf(page, described.lists))}`, tail),
   );
   return {
     encode: (value) =>
@@ -237,15 +239,19 @@ function toMeta({ subscription }: EmptyValue): JsonObject | undefined {
 }
 
 /** The first message to a listener: which of the changes it asked for it will hear of. */
-function acknowledge({ lists, uris }: ListenFilter, subscription: RequestId): JsonObject {
-  const notifications: Record<string, unknown> = {};
-  for (const list of lists) notifications[`${list}ListChanged`] = true;
-  if (uris.length > 0) notifications["resourceSubscriptions"] = uris;
+function acknowledge(filter: ListenFilter, subscription: RequestId): JsonObject {
   return {
     jsonrpc: "2.0",
     method: "notifications/subscriptions/acknowledged",
-    params: { _meta: { [subscriptionKey]: subscription }, notifications },
+    params: { _meta: { [subscriptionKey]: subscription }, notifications: toWireFilter(filter) },
   };
+}
+
+function toWireFilter({ lists, uris }: ListenFilter): JsonObject {
+  const notifications: Record<string, unknown> = {};
+  for (const list of lists) notifications[`${list}ListChanged`] = true;
+  if (uris.length > 0) notifications["resourceSubscriptions"] = uris;
+  return notifications;
 }
 
 function inputMembers({ questions, state }: NeedsInput): string {
@@ -271,6 +277,10 @@ function withMeta(meta: JsonObject | undefined, tail: string): string {
   return `${tail.slice(0, start)}${members},${tail.slice(start)}`;
 }
 
+function hintsOf({ isPrivate }: Page, lists: CacheHints): CacheHints {
+  return isPrivate ? { ...lists, scope: "private" } : lists;
+}
+
 function cacheMembers({ ttlMs, scope }: CacheHints): string {
   return `"ttlMs":${ttlMs},"cacheScope":"${scope}"`;
 }
@@ -291,10 +301,11 @@ const client: ClientHalf = {
   write,
   carry: (params, { answers, state }) => ({
     ...params,
-    inputResponses: answers,
+    ...(Object.keys(answers).length === 0 ? {} : { inputResponses: answers }),
     ...(state === undefined ? {} : { requestState: state }),
   }),
   readResult: readTypedResult,
+  listen: (filter) => ({ notifications: toWireFilter(filter) }),
 };
 
 function write(request: ClientRequest): WrittenRequest {

@@ -58,7 +58,7 @@ export interface Described {
   readonly registry: Registry;
   readonly lists: CacheHints;
   readonly supported: readonly string[];
-  /** Whether changes can be told to callers whose revision keeps them in a session. */
+  /** Whether changes and log entries can be told to callers whose revision asks for them by session. */
   readonly tellsSessions: boolean;
 }
 

@@ -43,6 +43,7 @@ export function splitArguments(args: JsonObject): {
     carried: {
       answers: Object.fromEntries(given.map(([key, answer]) => [key, toResult(answer)])),
       state: typeof state === "string" ? state : undefined,
+      argument: stateArgument,
     },
   };
 }
@@ -56,7 +57,10 @@ function toResult(answer: unknown): unknown {
 }
 
 /** The params of a call that is made again with answers. */
-export function withAnswers(params: JsonObject, { answers, state }: CarriedInput): JsonObject {
+export function withAnswers(
+  params: JsonObject,
+  { answers, state }: Pick<CarriedInput, "answers" | "state">,
+): JsonObject {
   const args = isObject(params["arguments"]) ? params["arguments"] : {};
   const carried = state === undefined ? {} : { [stateArgument]: state };
   return { ...params, arguments: { ...args, [answersArgument]: answers, ...carried } };

@@ -1,11 +1,14 @@
 /** What it is to speak a revision as a client. */
-import type { CarriedInput, LogLevel } from "../core/call.ts";
+import type { CarriedInput, ListenFilter, LogLevel } from "../core/call.ts";
 import type { CacheHints, ClientCapabilities, Implementation } from "../core/model.ts";
 import type { ParamHeader } from "../core/param-header.ts";
 import type { QuestionKind } from "../core/question.ts";
 import { describe, type RequestId } from "../jsonrpc/message.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
 import type { WireQuestion } from "./questions.ts";
+
+/** Where a result says which server it comes from. */
+export const serverInfoKey = "io.modelcontextprotocol/serverInfo";
 
 /** A request as a client of this revision sends it. */
 export interface ClientRequest {
@@ -45,6 +48,9 @@ export type ReadResult =
     }
   | { readonly kind: "malformed"; readonly message: string };
 
+/** What a call brings when it is made again: no answers, where only its state was asked for. */
+export type AnsweredInput = Pick<CarriedInput, "answers" | "state">;
+
 /** The client's half of an adapter. */
 export interface ClientHalf {
   /** The headers of what is no request: notifications, answers, GET and DELETE. */
@@ -57,8 +63,10 @@ export interface ClientHalf {
   declare(answers: readonly QuestionKind[]): ClientCapabilities;
   write(request: ClientRequest): WrittenRequest;
   /** The params of a call that is made again with answers. */
-  carry(params: JsonObject, input: CarriedInput): JsonObject;
+  carry(params: JsonObject, input: AnsweredInput): JsonObject;
   readResult(result: JsonObject): ReadResult;
+  /** The params of a request that listens for changes; undefined where no request does. */
+  readonly listen: ((filter: ListenFilter) => JsonObject) | undefined;
 }
 
 /** How a revision declares what can be answered. */

@@ -94,11 +94,16 @@ function projectEntry(entry: Entry, shape: Shape): JsonObject {
   }
 }
 
-/** What is declared decides what is announced; a revision without a name for it says nothing. */
+/**
+ * What is declared decides what is announced; a revision without a name for it says nothing.
+ *
+ * @param tells - whether what a session keeps can be told: which changes its caller wants to
+ * hear of, and from which level on it wants to hear log entries
+ */
 export function toCapabilities(registry: Registry, shape: Shape, tells: boolean): JsonObject {
   const changes = registry.frozen || !tells ? {} : { listChanged: true };
   // Handlers may log, and resources may change their contents, in any server.
-  const all: Record<string, JsonObject> = { logging: {} };
+  const all: Record<string, JsonObject> = tells ? { logging: {} } : {};
   if (registry.completes) all["completions"] = {};
   if (registry.has("prompts")) all["prompts"] = changes;
   if (registry.has("resources") || registry.has("templates")) {

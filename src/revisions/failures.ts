@@ -23,8 +23,12 @@ export const handshakeFailures: FailureTable = {
   // No revision has a code for it; the specification leaves what lies outside -32768 to
   // -32000 to implementations.
   cancelled: [-32800, 200],
+  // Not done, and worth another try: over HTTP a 503 with its Retry-After says the same.
+  unavailable: [-32603, 503],
   "unknown-session": [-32001, 404],
   "missing-session": [-32600, 400],
+  unauthorized: [-32600, 401],
+  "insufficient-scope": [-32600, 403],
   forbidden: [-32600, 403],
   "not-found": [-32600, 404],
   "method-not-allowed": [-32600, 405],

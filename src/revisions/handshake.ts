@@ -2,7 +2,7 @@
 import type { Call, Operation } from "../core/call.ts";
 import { type Failure, failure, type Value } from "../core/outcome.ts";
 import { describe, type RpcRequest } from "../jsonrpc/message.ts";
-import { isObject, type JsonObject } from "../util/json.ts";
+import { isObject, type JsonObject, pick } from "../util/json.ts";
 import type { Adapter, Binding, Decoded, Described, Encoder } from "./adapter.ts";
 import { splitArguments, withAnswers } from "./answer-arguments.ts";
 import { readAnswerRequest, toAnswerRequest } from "./answer-request.ts";
@@ -252,6 +252,7 @@ function clientHalf(own: HandshakeRevision): ClientHalf {
     write: (request) => write(request, headers, own),
     carry: (params, input) => (own.asks.form === "arguments" ? withAnswers(params, input) : params),
     readResult: own.asks.form === "arguments" ? readAnswerRequest : toComplete,
+    listen: undefined,
   };
 }
 
@@ -272,8 +273,9 @@ function write(
     return { message: { jsonrpc: "2.0", id, method, params }, headers: {} };
   }
   const meta = writtenMeta(request);
-  const params =
-    Object.keys(meta).length === 0 ? request.params : { ...request.params, _meta: meta };
+  const known =
+    method === "completion/complete" ? pick(request.params, own.shape.completion) : request.params;
+  const params = Object.keys(meta).length === 0 ? known : { ...known, _meta: meta };
   return {
     message: { jsonrpc: "2.0", id, method, params },
     headers:

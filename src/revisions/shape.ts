@@ -19,6 +19,8 @@ export interface Shape {
   readonly template: readonly string[];
   readonly prompt: readonly string[];
   readonly argument: readonly string[];
+  /** The params of a request to complete. */
+  readonly completion: readonly string[];
   readonly annotations: readonly string[];
   readonly toolAnnotations: readonly string[];
   readonly contents: readonly string[];

@@ -1,12 +1,16 @@
 /** One message in, at most one message out: the middle that every transport shares. */
 
+import type { Access } from "../core/access.ts";
 import type { Call } from "../core/call.ts";
 import { dispatch } from "../core/dispatch.ts";
 import { Exchange } from "../core/exchange.ts";
 import type { Asking } from "../core/inquiry.ts";
+import type { Log } from "../core/log.ts";
 import { type Failure, failure, type Outcome } from "../core/outcome.ts";
 import type { QuestionKind } from "../core/question.ts";
+import type { StateSealer } from "../core/request-state.ts";
 import type { Server } from "../core/server.ts";
+import { retryAfterSeconds, toUnavailable, unavailable } from "../core/unavailable.ts";
 import type { RequestId, RpcMessage, RpcRequest } from "../jsonrpc/message.ts";
 import type { Adapter, Binding, Decoded, Encoder } from "../revisions/adapter.ts";
 import type { SessionRecord } from "../stores/session-store.ts";
@@ -15,6 +19,7 @@ import type { Ending } from "../util/ending.ts";
 import { isObject } from "../util/json.ts";
 import type { ChangeFeed } from "./changes.ts";
 import type { InFlight } from "./in-flight.ts";
+import { CallerKeeper, type Keeping } from "./keeping.ts";
 import { listen } from "./listen.ts";
 import type { Outlet } from "./outlet.ts";
 import type { PendingQuestions } from "./pending.ts";
@@ -23,12 +28,16 @@ import type { Sessions } from "./sessions.ts";
 /** What all messages of an endpoint are answered with. */
 export interface Answerer {
   readonly service: Server;
+  /** Seals what callers carry between two rounds of a call. */
+  readonly states: StateSealer;
   readonly encoders: ReadonlyMap<Adapter, Encoder>;
   readonly inFlight: InFlight;
   readonly pending: PendingQuestions;
   readonly feed: ChangeFeed;
   /** Undefined on an endpoint that keeps none. */
   readonly sessions: Sessions | undefined;
+  /** Where handlers keep what they keep, sessions or not. */
+  readonly keeping: Keeping;
   /** Comes when the endpoint closes. */
   readonly closing: Ending;
 }
@@ -37,6 +46,8 @@ export interface Answerer {
 export interface Place {
   readonly adapter: Adapter;
   readonly binding: Binding;
+  /** Whose message it is. */
+  readonly access: Access;
   readonly session: SessionRecord | undefined;
   /** Whose calls a cancel notice may name: a session, or a connection. */
   readonly caller: string | undefined;
@@ -51,6 +62,12 @@ export interface Answer {
   readonly text: string | undefined;
   /** The session that the handshake opened. */
   readonly sessionId?: string | undefined;
+  /** What its caller would have to be allowed. */
+  readonly scopes?: readonly string[] | undefined;
+  /** Tells a client how to get that. */
+  readonly challenge?: string | undefined;
+  /** When to come back with what could not be served just now, in seconds. */
+  readonly retryAfterSeconds?: number | undefined;
 }
 
 const accepted: Answer = Object.freeze({ status: 202, text: undefined });
@@ -66,7 +83,7 @@ export function answer(message: RpcMessage, place: Place, by: Answerer): Awaitab
       return accepted;
     case "reply":
       if (place.adapter.era === "handshake")
-        return after(by.pending.settle(message), () => accepted);
+        return after(by.pending.settle(message, place.access.owner), () => accepted);
       return refuse(
         failure("invalid-request", "a client of this revision sends no responses"),
         message.id ?? undefined,
@@ -82,16 +99,17 @@ export function refuse(refused: Failure, id: RequestId | undefined, adapter: Ada
   const { code, status, data } = adapter.error(refused);
   const error = { code, message: refused.message, data };
   const echoed = id ?? (adapter.unreadableId === "null" ? null : undefined);
-  return { status, text: JSON.stringify({ jsonrpc: "2.0", id: echoed, error }) };
+  const text = JSON.stringify({ jsonrpc: "2.0", id: echoed, error });
+  const { scopes } = refused;
+  if (scopes !== undefined) return { status, text, scopes };
+  if (refused.failure !== "unavailable") return { status, text };
+  return { status, text, retryAfterSeconds: retryAfterSeconds(refused) };
 }
 
 /** Whatever fails, each request is answered: over a connection nobody else would say so. */
 function answerRequest(request: RpcRequest, place: Place, by: Answerer): Awaitable<Answer> {
-  const broken = (cause: unknown): Answer => {
-    by.service.log({ level: "error", message: "a request could not be served", cause });
-    const why = "the server failed to serve this; its log says why";
-    return { ...refuse(failure("internal", why), request.id, place.adapter), status: 500 };
-  };
+  const broken = (cause: unknown): Answer =>
+    refuseBroken(cause, request.id, place.adapter, by.service.log);
   try {
     const answered = serveRequest(request, place, by);
     return isPromise(answered) ? answered.catch(broken) : answered;
@@ -100,16 +118,43 @@ function answerRequest(request: RpcRequest, place: Place, by: Answerer): Awaitab
   }
 }
 
+/** The answer to what failed through no fault of its caller's: come back, where that may help. */
+export function refuseBroken(
+  cause: unknown,
+  id: RequestId | undefined,
+  adapter: Adapter,
+  log: Log,
+): Answer {
+  const away = toUnavailable(cause, log);
+  if (away !== undefined) return refuse(away, id, adapter);
+  log({ level: "error", message: "a request could not be served", cause });
+  const why = "the server failed to serve this; its log says why";
+  return { ...refuse(failure("internal", why), id, adapter), status: 500 };
+}
+
+/** Nothing of it was done: any other worker can take it, or this one once it is started again. */
+const closed: Failure = unavailable("this worker is about to end; send the request again", 1_000);
+
 function serveRequest(request: RpcRequest, place: Place, by: Answerer): Awaitable<Answer> {
+  if (by.closing.over) return refuse(closed, request.id, place.adapter);
   const decoded = place.adapter.decode(request, place.binding);
   if (decoded.kind === "failure") return refuse(decoded, request.id, place.adapter);
+  const { call } = decoded;
+  if (by.sessions === undefined && isKept(call)) {
+    const why = `${request.method} needs a session, and this endpoint keeps none`;
+    return refuse(failure("method-not-found", why), request.id, place.adapter);
+  }
   const settledOn = decoded.settled?.adapter;
   const at = settledOn === undefined ? place : { ...place, adapter: settledOn };
-  const { call } = decoded;
   const ex = new Exchange(call, exchangeContext(call, place, by));
   return after(perform(request.id, call, at, ex, by), (ended) =>
     ended === undefined ? accepted : finish(ended, decoded, request.id, at, by),
   );
+}
+
+/** Whether the call only leaves something in its session. */
+function isKept({ operation: { kind } }: Call): boolean {
+  return kind === "set-log-level" || kind === "subscribe" || kind === "unsubscribe";
 }
 
 function perform(
@@ -124,26 +169,39 @@ function perform(
     const listening = startListening(id, call.operation.filter, place, ex, by);
     return caller === undefined ? listening : by.inFlight.track(caller, id, ex, listening);
   }
-  const run = { service: by.service, view: place.adapter.view, ex, principal: "" };
+  const { access } = place;
+  const { service, states } = by;
+  const run = {
+    service,
+    states,
+    view: place.adapter.view,
+    ex,
+    principal: access.owner,
+    access,
+  };
   const outcome = dispatch(call, run);
-  if (!isPromise(outcome) || caller === undefined) return outcome;
-  return by.inFlight.wait(caller, id, ex, outcome);
+  if (!isPromise(outcome)) return outcome;
+  void by.inFlight.count(outcome);
+  return caller === undefined ? outcome : by.inFlight.wait(caller, id, ex, outcome);
 }
 
 function startListening(
   id: RequestId,
   filter: Parameters<typeof listen>[1]["filter"],
-  { adapter, outlet }: Place,
+  { adapter, access, outlet }: Place,
   ex: Exchange,
   { feed, closing }: Answerer,
 ): Promise<Outcome | undefined> {
-  return listen(feed, { id, filter, adapter, outlet: outlet?.(), gone: ex.signal, closing });
+  const gone = ex.signal;
+  return listen(feed, { id, filter, adapter, access, outlet: outlet?.(), gone, closing });
 }
 
 function exchangeContext(call: Call, place: Place, by: Answerer) {
-  const { adapter, session, outlet } = place;
+  const { adapter, access, session, outlet } = place;
   return {
+    access,
     session,
+    keeper: new CallerKeeper(by.keeping, access.owner, adapter.revision),
     onDisconnect: adapter.era === "modern" ? place.onDisconnect : undefined,
     asking: new CallerAsking(call, place, by.pending),
     tell:
@@ -202,9 +260,10 @@ class CallerAsking implements Asking {
   }
 
   async push(...[question, options]: Parameters<Asking["push"]>): Promise<unknown> {
-    const { adapter, outlet } = this.#place;
+    const { adapter, access, outlet } = this.#place;
     if (outlet === undefined) throw new Error("there is nowhere to ask");
-    const raw = await this.#pending.ask(adapter.question(question), outlet(), options);
+    const asked = adapter.question(question);
+    const raw = await this.#pending.ask(asked, outlet(), options, access.owner);
     return adapter.answer(question, raw);
   }
 }
@@ -253,12 +312,15 @@ function encode(
 function keepSession(
   reply: Answer,
   { call, settled }: Decoded,
-  { session }: Place,
+  { access, session }: Place,
   { sessions }: Answerer,
 ): Awaitable<Answer> {
   if (sessions === undefined) return reply;
   if (settled !== undefined) {
-    return after(sessions.open(call, settled.version), (sessionId) => ({ ...reply, sessionId }));
+    return after(sessions.open(call, settled.version, access.owner), (sessionId) => ({
+      ...reply,
+      sessionId,
+    }));
   }
   if (session === undefined) return reply;
   const { operation } = call;

@@ -1,7 +1,9 @@
 /** What an endpoint or a channel answers with, put together once. */
 
-import type { ToolEntry } from "../core/entries.ts";
-import type { Server } from "../core/server.ts";
+import { type Access, local } from "../core/access.ts";
+import type { CacheHints } from "../core/model.ts";
+import type { StateSealer } from "../core/request-state.ts";
+import { publicLists, type Server } from "../core/server.ts";
 import type { Adapter, Binding, Encoder } from "../revisions/adapter.ts";
 import type { AdapterSet } from "../revisions/adapter-set.ts";
 import { allRevisions } from "../revisions/index.ts";
@@ -13,14 +15,20 @@ import type { Ending } from "../util/ending.ts";
 import type { Answerer } from "./answer.ts";
 import { ChangeFeed } from "./changes.ts";
 import { InFlight } from "./in-flight.ts";
+import type { Keeping } from "./keeping.ts";
 import { PendingQuestions } from "./pending.ts";
 import type { Sessions } from "./sessions.ts";
 
 export interface AnswererOptions {
   readonly sessions: Sessions | undefined;
+  readonly keeping: Keeping;
   /** Where events are kept; undefined for the memory of this process. */
   readonly hub: EventHub | undefined;
+  /** @default the server's own */
+  readonly states?: StateSealer | undefined;
   readonly closing: Ending;
+  /** Whether callers say who they are, so that answers are not for just anybody. */
+  readonly authenticates?: boolean | undefined;
 }
 
 export interface Assembled {
@@ -31,20 +39,28 @@ export interface Assembled {
 export function assemble(
   server: Server,
   adapters: AdapterSet,
-  { sessions, hub, closing }: AnswererOptions,
+  { sessions, keeping, hub, states, closing, authenticates }: AnswererOptions,
 ): Assembled {
   const events = hub ?? new MemoryHub();
   const answerer: Answerer = {
     service: server,
-    encoders: encodersOf(server, adapters, sessions !== undefined),
+    states: states ?? server.states,
+    encoders: encodersOf(server, adapters, sessions !== undefined, authenticates),
     // Only a hub that is shared can bring a cancel or an answer from elsewhere.
     inFlight: new InFlight(hub, closing),
     pending: new PendingQuestions(hub),
     feed: new ChangeFeed(server, events),
     sessions,
+    keeping,
     closing,
   };
-  closing.onEnd(() => answerer.feed.close());
+  // A call that is finished yet may have changed something.
+  closing.onEnd(() => {
+    const { feed, inFlight } = answerer;
+    const idle = inFlight.idle();
+    if (idle === undefined) feed.close();
+    else void idle.then(() => feed.finish());
+  });
   return { answerer, hub: events };
 }
 
@@ -57,40 +73,57 @@ function encodersOf(
   server: Server,
   adapters: AdapterSet,
   tellsSessions: boolean,
+  authenticates = false,
 ): ReadonlyMap<Adapter, Encoder> {
   const described = {
     info: server.info,
     instructions: server.instructions,
     registry: server.registry,
-    lists: server.cache.lists,
+    lists: listHints(server.cache.lists, authenticates),
     supported: adapters.supported,
     tellsSessions,
   };
   return new Map(adapters.adapters.map((adapter) => [adapter, adapter.encoder(described)]));
 }
 
+/** What only some may ask for is shared with all only where its author says so. */
+function listHints(hints: CacheHints, authenticates: boolean): CacheHints {
+  return authenticates && hints === publicLists ? { ...hints, scope: "private" } : hints;
+}
+
 /** Binds messages to what an endpoint serves. */
 export class Binder {
   readonly #adapters: AdapterSet;
-  readonly #tool: (name: string) => ToolEntry | undefined;
-  readonly #paramHeaders: Binding["paramHeaders"];
-  readonly #asks: Binding["asks"];
+  readonly #server: Server;
+  /** For all callers, where nothing is declared that some cannot see. */
+  readonly #shared: ToolFacts;
 
   constructor(server: Server, adapters: AdapterSet) {
-    const { view } = adapters.newest;
     this.#adapters = adapters;
-    this.#tool = (name) => server.registry.tool(name, view);
-    this.#paramHeaders = (name) => this.#tool(name)?.paramHeaders ?? [];
-    this.#asks = (name) => this.#tool(name)?.asks ?? false;
+    this.#server = server;
+    this.#shared = this.#factsFor(local);
   }
 
-  bind(preamble: Preamble, selection: Selection, overHttp: boolean): Binding {
+  bind(preamble: Preamble, selection: Selection, access: Access, overHttp: boolean): Binding {
+    // What a caller cannot see must not show in how its request is refused either.
+    const facts = this.#server.registry.restricted ? this.#factsFor(access) : this.#shared;
     return {
       served: this.#adapters,
       pinned: selection.reason === "pin" ? selection.revision : undefined,
       http: overHttp ? { version: preamble.header, headers: preamble.headers } : undefined,
-      paramHeaders: this.#paramHeaders,
-      asks: this.#asks,
+      paramHeaders: facts.paramHeaders,
+      asks: facts.asks,
+    };
+  }
+
+  #factsFor(access: Access): ToolFacts {
+    const { view } = this.#adapters.newest;
+    const tool = (name: string) => this.#server.registry.tool(name, view, access);
+    return {
+      paramHeaders: (name) => tool(name)?.paramHeaders ?? [],
+      asks: (name) => tool(name)?.asks ?? false,
     };
   }
 }
+
+type ToolFacts = Pick<Binding, "paramHeaders" | "asks">;

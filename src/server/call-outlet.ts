@@ -26,6 +26,8 @@ export interface CallOutletOptions {
   /** Whether the headers wait for the answer, however long it takes: they hold a part of it. */
   readonly headersWait: boolean;
   readonly onFault: (cause: unknown) => void;
+  /** Given what is to be finished before the process may end. */
+  readonly onEnding: (ending: Promise<unknown>) => void;
 }
 
 /** The outlet of one POST, and the reply it turns into a stream. */
@@ -83,11 +85,12 @@ export class CallOutlet {
 
   #make(): PostOutlet {
     if (this.#outlet !== undefined) return this.#outlet;
-    const { adapter, session, hub, onFault, keepAliveMs } = this.#options;
+    const { adapter, session, hub, onFault, onEnding, keepAliveMs } = this.#options;
     const { resumption } = adapter;
     const resumes = session !== undefined && resumption !== "none";
+    const primed = resumption === "primed";
     this.#outlet = new PostOutlet(
-      resumes ? { hub, session: session.id, primed: resumption === "primed", onFault } : undefined,
+      resumes ? { hub, session: session.id, primed, onFault, onEnding } : undefined,
       keepAliveMs,
     );
     if (this.#answered) this.#outlet.close();
@@ -100,10 +103,18 @@ export function takesStream(request: HttpRequest): boolean {
   return admitsStream(request.headers("accept"));
 }
 
-export function toReply({ status, text, sessionId }: Answer, request: HttpRequest): HttpReply {
+export function toReply(answer: Answer, request: HttpRequest): HttpReply {
+  const { status, text } = answer;
   if (text === undefined) return emptyReply(status);
-  const headers = sessionId === undefined ? undefined : { [sessionHeader]: sessionId };
-  const reply = jsonReply(status, text, headers);
+  const reply = jsonReply(status, text, headersOf(answer));
   const streamed = status === 200 && acceptable(request.headers("accept")) === "event-stream";
   return streamed ? asEventStream(reply) : reply;
+}
+
+function headersOf(answer: Answer): Record<string, string> | undefined {
+  const { sessionId, challenge, retryAfterSeconds } = answer;
+  if (challenge !== undefined) return { "www-authenticate": challenge };
+  if (sessionId !== undefined) return { [sessionHeader]: sessionId };
+  if (retryAfterSeconds !== undefined) return { "retry-after": String(retryAfterSeconds) };
+  return undefined;
 }

@@ -1,6 +1,6 @@
 /** The calls that are running, so that their own caller can cancel them, through any worker. */
 
-import type { Exchange } from "../core/exchange.ts";
+import { control, type Exchange } from "../core/exchange.ts";
 import { failure, type Outcome } from "../core/outcome.ts";
 import { isRequestId, type RequestId } from "../jsonrpc/message.ts";
 import type { EventHub, HubEvent } from "../stores/event-hub.ts";
@@ -29,6 +29,8 @@ export class InFlight {
   readonly #closing: Ending;
   readonly #following: AbortController = new AbortController();
   #follows = false;
+  #busy = 0;
+  #whenIdle: (() => void)[] = [];
 
   constructor(hub: EventHub | undefined, closing: Ending) {
     this.#hub = hub;
@@ -42,6 +44,23 @@ export class InFlight {
     return size;
   }
 
+  /** Counts what is to be finished before the process may end. */
+  count<T>(running: Promise<T>): Promise<T> {
+    this.#busy++;
+    const done = (): void => {
+      this.#busy--;
+      if (this.#busy === 0) for (const callback of this.#whenIdle.splice(0)) callback();
+    };
+    running.then(done, done);
+    return running;
+  }
+
+  /** Resolves when nothing is left to be finished; undefined where nothing is. */
+  idle(): Promise<void> | undefined {
+    if (this.#busy === 0) return undefined;
+    return new Promise((resolve) => this.#whenIdle.push(resolve));
+  }
+
   /** Waits for the outcome, or for the caller's cancel, whichever comes first. */
   wait(
     caller: string,
@@ -50,7 +69,7 @@ export class InFlight {
     outcome: Promise<Outcome | undefined>,
   ): Promise<Outcome | undefined> {
     const cancel = new Promise<Outcome>((resolve) =>
-      ex.onCancel(() => resolve(this.#closing.over ? closed : cancelled)),
+      control.onCancel(ex, () => resolve(this.#closing.over ? closed : cancelled)),
     );
     return this.track(caller, id, ex, Promise.race([outcome, cancel]));
   }
@@ -77,7 +96,7 @@ export class InFlight {
   /** For the end of a connection. */
   cancelAll(reason: string): void {
     for (const calls of [...this.#running.values()]) {
-      for (const ex of [...calls.values()]) ex.cancel(reason);
+      for (const ex of [...calls.values()]) control.cancel(ex, reason);
     }
   }
 
@@ -108,7 +127,7 @@ export class InFlight {
     const calls = this.#running.get(caller);
     if (calls === undefined) return false;
     const named = key === undefined ? [...calls.values()] : [calls.get(key)];
-    for (const ex of named) ex?.cancel(reason);
+    for (const ex of named) if (ex !== undefined) control.cancel(ex, reason);
     return named[0] !== undefined;
   }
 

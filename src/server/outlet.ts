@@ -3,10 +3,13 @@
  * the first of them; where the revision can resume, they pass through a topic of the hub,
  * so that another connection, on another worker, can take up the rest.
  */
+import { StoreError } from "../core/store-error.ts";
 import { encodeEvent } from "../sse/encode.ts";
-import type { EventHub, HubEvent } from "../stores/event-hub.ts";
+import type { Cursor, EventHub, HubEvent } from "../stores/event-hub.ts";
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import type { JsonObject } from "../util/json.ts";
+import { pause } from "../util/timer.ts";
+import { aliveMark, sayAlive } from "./alive.ts";
 import { EventStream } from "./event-stream.ts";
 
 export interface Outlet {
@@ -26,10 +29,15 @@ export interface Resumption {
   readonly primed: boolean;
   /** Hears what the hub failed at. The call is answered all the same, but cannot be resumed. */
   readonly onFault: (cause: unknown) => void;
+  /** Given what is to be finished before the process may end. */
+  readonly onEnding?: ((ending: Promise<unknown>) => void) | undefined;
 }
 
 /** The data of the event after which nothing comes. */
 const endMark = "";
+
+/** How long a hub that is away is waited for, and how often it is tried, in milliseconds. */
+const [patienceMs, retryMs] = [60_000, 250];
 
 /** Begins the data of the event from which on only the connection it names is written to. */
 const takenMark = ">";
@@ -121,6 +129,7 @@ class Topic {
   readonly #id: string = crypto.randomUUID();
   readonly #name: string;
   readonly #following: AbortController = new AbortController();
+  readonly #rest: () => void;
   #ready: Awaitable<unknown>;
   /** The hub has failed: the stream is written to without it. */
   #broken = false;
@@ -130,15 +139,52 @@ class Topic {
     this.#stream = stream;
     this.#name = topicOf(resumption.session, this.#id);
     stream.onClose(() => this.#following.abort());
+    // Whoever comes back to a call that is still running must find it.
+    this.#rest = sayAlive(() => this.#then(() => this.#beat()));
     this.#then(() => this.#pour());
   }
 
   publish(data: string): void {
-    const publish = (): Awaitable<unknown> => this.#resumption.hub.publish(this.#name, data);
-    this.#then(publish, () => {
+    if (data === endMark) this.#rest();
+    const without = (): void => {
       if (data === endMark) this.#stream.end();
       else this.#stream.write(encodeEvent({ event: "message", data }));
+    };
+    this.#then(() => this.#say(data), without);
+    if (data === endMark && isPromise(this.#ready)) this.#resumption.onEnding?.(this.#ready);
+  }
+
+  /** With nobody connected the hub alone has it, so that one that is away is waited for. */
+  #say(data: string): Awaitable<Cursor> {
+    const said = this.#publish(data);
+    if (this.#stream.open || !isPromise(said)) return said;
+    return said.catch((cause: unknown) => {
+      if (!isAway(cause)) throw cause;
+      return this.#sayPatiently(data);
     });
+  }
+
+  #publish(data: string): Awaitable<Cursor> {
+    return this.#resumption.hub.publish(this.#name, data);
+  }
+
+  async #sayPatiently(data: string): Promise<Cursor> {
+    for (const end = performance.now() + patienceMs; ; await pause(retryMs)) {
+      try {
+        return await this.#publish(data);
+      } catch (cause) {
+        if (!isAway(cause) || performance.now() > end) throw cause;
+      }
+    }
+  }
+
+  /** A sign of life that is lost breaks nothing: the next message shows what the hub can do. */
+  async #beat(): Promise<void> {
+    try {
+      await this.#say(aliveMark);
+    } catch (cause) {
+      this.#resumption.onFault(cause);
+    }
   }
 
   /** Ends the connection, once its reader was told where it can come back to. */
@@ -165,13 +211,18 @@ class Topic {
 
   #fail(cause: unknown): void {
     this.#broken = true;
+    this.#rest();
     this.#following.abort();
     this.#resumption.onFault(cause);
+    // Whoever came back for the rest elsewhere is not left to wait for what never comes.
+    if (isAway(cause)) this.#sayPatiently(endMark).catch(() => undefined);
   }
 
   #pour(): Awaitable<unknown> {
     const { hub, primed } = this.#resumption;
-    return after(hub.position(this.#name), (start) => {
+    // Whoever is told an id must find the topic, also before anything else is in it.
+    const started = primed ? this.#say(aliveMark) : hub.position(this.#name);
+    return after(started, (start) => {
       if (primed) {
         this.#stream.write(encodeEvent({ id: `${this.#id}.${start}`, data: "", retryMs: 1_000 }));
       }
@@ -184,6 +235,10 @@ class Topic {
   }
 }
 
+function isAway(cause: unknown): boolean {
+  return cause instanceof StoreError && cause.code === "away";
+}
+
 function topicOf(session: string, stream: string): string {
   return `stream:${session}:${stream}`;
 }
@@ -194,7 +249,8 @@ function topicOf(session: string, stream: string): string {
  * was written to before ends, on whatever worker, even if it only seems to be alive
  * (basic/transports, Multiple Connections, 2025-11-25).
  *
- * @returns false when the event is unknown or too old.
+ * @returns false when the event is unknown or too old, or there is no such stream: what can
+ * never say anything is not waited for.
  */
 export async function resumeStream(
   hub: EventHub,
@@ -207,7 +263,8 @@ export async function resumeStream(
   if (!/^[0-9a-f-]{36}$/.test(id)) return false;
   const topic = topicOf(session, id);
   const from = lastEventId.slice(dot + 1);
-  // Only asks: nothing is written to a topic that cannot be read.
+  // Only asks: nothing is written to a topic that is not there, or cannot be read.
+  if (!(await hub.exists(topic))) return false;
   if (!(await hub.follow(topic, from, () => undefined, AbortSignal.abort()))) return false;
   const taken = `${takenMark}${crypto.randomUUID()}`;
   await hub.publish(topic, taken);
@@ -230,6 +287,7 @@ function reader(
   // Those that took over earlier are among what is read again.
   let own = taken === undefined;
   return ({ cursor, data }) => {
+    if (data === aliveMark) return;
     if (data === endMark) stream.end();
     else if (data.startsWith(takenMark)) {
       if (own) stream.end();

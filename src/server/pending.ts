@@ -5,6 +5,7 @@ import type { RpcReply } from "../jsonrpc/message.ts";
 import type { EventHub, HubEvent } from "../stores/event-hub.ts";
 import { type Awaitable, after } from "../util/awaitable.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
+import { aliveMark, sayAlive } from "./alive.ts";
 import type { Outlet } from "./outlet.ts";
 
 const prefix = "ask-";
@@ -23,23 +24,28 @@ export class PendingQuestions {
     return this.#waiting.size;
   }
 
-  /** Sends a question and waits. Its id cannot be guessed: knowing it is what lets one answer. */
+  /**
+   * Sends a question and waits. Its id cannot be guessed: knowing it is what lets its owner
+   * answer, and nobody else.
+   */
   async ask(
     question: { readonly method: string; readonly params: JsonObject },
     outlet: Pick<Outlet, "send" | "onLost">,
     options: PushOptions,
+    owner = "",
   ): Promise<unknown> {
     if (options.signal.aborted) throw new McpError("the call was over before it asked");
     const id = `${prefix}${crypto.randomUUID()}`;
+    const name = nameOf(id, owner);
     const ended = new AbortController();
-    const reply = new Promise<unknown>((resolve) => this.#waiting.set(id, resolve));
+    const reply = new Promise<unknown>((resolve) => this.#waiting.set(name, resolve));
     let isAsked = false;
     const interrupted = interruption(options, ended.signal, (why) => {
       // Told at once, while there may still be somebody who hears it.
       if (isAsked) outlet.send(cancelNotice(id, why));
     });
     try {
-      const hindered = await Promise.race([interrupted.promise, this.#follow(id, ended.signal)]);
+      const hindered = await Promise.race([interrupted.promise, this.#open(name, ended.signal)]);
       if (hindered !== undefined) throw hindered;
       outlet.send({ jsonrpc: "2.0", id, ...question });
       isAsked = true;
@@ -49,47 +55,73 @@ export class PendingQuestions {
       return readReply(answered);
     } finally {
       ended.abort();
-      this.#waiting.delete(id);
-      void this.#forget(id);
+      this.#waiting.delete(name);
+      void this.#forget(name);
     }
   }
 
   /** Takes an answer that arrived here; unknown ids are ignored, they may be late. */
-  settle(reply: RpcReply): Awaitable<void> {
+  settle(reply: RpcReply, owner = ""): Awaitable<void> {
     const { id } = reply;
     if (typeof id !== "string" || !idSyntax.test(id)) return;
-    const waiting = this.#waiting.get(id);
+    const name = nameOf(id, owner);
+    const waiting = this.#waiting.get(name);
     const { result, error } = reply;
     if (waiting !== undefined) {
       waiting({ result, error });
       return;
     }
-    if (this.#hub === undefined) return;
-    return after(this.#hub.publish(topicOf(id), JSON.stringify({ result, error })), () => {});
-  }
-
-  /** Hears of the answer also where it arrives at another worker. */
-  async #follow(id: string, signal: AbortSignal): Promise<undefined> {
     const hub = this.#hub;
     if (hub === undefined) return;
-    const topic = topicOf(id);
-    const start = await hub.position(topic);
-    const onAnswer = ({ data }: HubEvent): void => this.#waiting.get(id)?.(JSON.parse(data));
+    const topic = topicOf(name);
+    // Anybody can make up ids: an answer is kept only where it is waited for.
+    return after(hub.exists(topic), (isAsked) => {
+      if (isAsked) return after(hub.publish(topic, JSON.stringify({ result, error })), () => {});
+    });
+  }
+
+  /** Begins a topic, and hears by it of the answer also where it arrives at another worker. */
+  async #open(name: string, signal: AbortSignal): Promise<undefined> {
+    const hub = this.#hub;
+    if (hub === undefined) return;
+    const topic = topicOf(name);
+    const start = await hub.publish(topic, aliveMark);
+    if (signal.aborted) return this.#forget(name);
+    const onAnswer = ({ data }: HubEvent): void => {
+      if (data !== aliveMark) this.#waiting.get(name)?.(JSON.parse(data));
+    };
+    signal.addEventListener("abort", this.#keep(topic), { once: true });
     if (await hub.follow(topic, start, onAnswer, signal)) return;
     throw new Error("the hub lost the topic of a question before it was asked");
   }
 
-  async #forget(id: string): Promise<void> {
+  /** Sees to it that a topic is found as long as its answer is waited for. */
+  #keep(topic: string): () => void {
+    return sayAlive(async () => {
+      try {
+        await this.#hub?.publish(topic, aliveMark);
+      } catch {
+        // Only an answer that arrives at another worker after minutes may be lost by it.
+      }
+    });
+  }
+
+  async #forget(name: string): Promise<undefined> {
     try {
-      await this.#hub?.delete(topicOf(id));
+      await this.#hub?.delete(topicOf(name));
     } catch {
       // One topic that holds an answer at most; it expires by itself.
     }
   }
 }
 
-function topicOf(id: string): string {
-  return `answer:${id}`;
+/** What a question is known by: under another owner the same id is another question's. */
+function nameOf(id: string, owner: string): string {
+  return owner === "" ? id : `${id}:${owner}`;
+}
+
+function topicOf(name: string): string {
+  return `answer:${name}`;
 }
 
 interface Interruption {

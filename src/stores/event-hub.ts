@@ -13,7 +13,8 @@ export interface HubEvent {
 }
 
 /**
- * Topics hold events in the order in which they were published, for some time after. A
+ * Topics hold events in the order in which they were published, for some time after: longer
+ * than a minute, for what must be found however silent it is is written to that often. A
  * follower sees each event after its cursor once, in that order, whoever published it. What
  * becomes of one topic is nothing to another. `eventHubSuite` of `anyrev/testing` has these
  * promises as tests, for a backend of your own.

@@ -7,6 +7,12 @@ export interface MemoryHubOptions {
   readonly maxEvents?: number | undefined;
   /** Characters of data kept of a topic at most. @default 1048576 */
   readonly maxLength?: number | undefined;
+  /**
+   * Characters of data kept of all topics together, at most: many callers that each fill a
+   * topic must not fill the memory. The topic written longest ago is forgotten first.
+   * @default 67108864
+   */
+  readonly maxTotalLength?: number | undefined;
   /** Topics kept at most; the one written longest ago is forgotten first. @default 10000 */
   readonly maxTopics?: number | undefined;
   /** How long a topic is kept after its last event, in milliseconds. @default 300000 */
@@ -18,6 +24,7 @@ export interface MemoryHubOptions {
 const defaults = Object.freeze({
   maxEvents: 1_000,
   maxLength: 1_048_576,
+  maxTotalLength: 67_108_864,
   maxTopics: 10_000,
   ttlMs: 300_000,
 });
@@ -54,11 +61,14 @@ export class MemoryHub implements EventHub {
   readonly #followers: Map<string, Set<Follower>> = new Map();
   readonly #maxEvents: number;
   readonly #maxLength: number;
+  readonly #maxTotalLength: number;
   readonly #maxTopics: number;
   readonly #ttlMs: number;
   readonly #now: () => number;
   /** Cursors of another hub, such as this one before a restart, are told apart by it. */
   readonly #epoch: string = crypto.randomUUID().slice(0, 8);
+  /** The sum of what all topics hold. */
+  #length = 0;
   /** Events are numbered over all topics, so that one forgotten and begun anew goes on. */
   #last = 0;
   /** The last number of each topic that was forgotten whole, longest ago first. */
@@ -68,7 +78,8 @@ export class MemoryHub implements EventHub {
 
   constructor(options: MemoryHubOptions = {}) {
     this.#maxEvents = options.maxEvents ?? defaults.maxEvents;
-    this.#maxLength = options.maxLength ?? defaults.maxLength;
+    this.#maxTotalLength = options.maxTotalLength ?? defaults.maxTotalLength;
+    this.#maxLength = Math.min(options.maxLength ?? defaults.maxLength, this.#maxTotalLength);
     this.#maxTopics = options.maxTopics ?? defaults.maxTopics;
     this.#ttlMs = options.ttlMs ?? defaults.ttlMs;
     this.#now = options.now ?? Date.now;
@@ -86,13 +97,7 @@ export class MemoryHub implements EventHub {
     const number = ++this.#last;
     kept.last = number;
     const event: Numbered = { number, cursor: this.#cursor(number), data };
-    kept.events.push(event);
-    kept.length += data.length;
-    while (kept.events.length > this.#maxEvents || kept.length > this.#maxLength) {
-      const lost = kept.events.shift();
-      kept.length -= lost?.data.length ?? 0;
-      kept.lostUpTo = lost?.number ?? kept.lostUpTo;
-    }
+    this.#keep(topic, kept, event);
     // All are given the event before any is called: one may publish in turn.
     const followers = [...(this.#followers.get(topic) ?? [])];
     for (const follower of followers) follower.queue.push(event);
@@ -131,6 +136,22 @@ export class MemoryHub implements EventHub {
     if (kept !== undefined) this.#forget(topic, kept);
   }
 
+  #keep(name: string, topic: Topic, event: Numbered): void {
+    const before = topic.length;
+    topic.events.push(event);
+    topic.length += event.data.length;
+    while (topic.events.length > this.#maxEvents || topic.length > this.#maxLength) {
+      const lost = topic.events.shift();
+      topic.length -= lost?.data.length ?? 0;
+      topic.lostUpTo = lost?.number ?? topic.lostUpTo;
+    }
+    this.#length += topic.length - before;
+    for (const [other, oldest] of this.#topics) {
+      if (this.#length <= this.#maxTotalLength || other === name) return;
+      this.#forget(other, oldest);
+    }
+  }
+
   #cursor(number: number): Cursor {
     return `${this.#epoch}-${number}`;
   }
@@ -147,6 +168,7 @@ export class MemoryHub implements EventHub {
 
   #forget(name: string, topic: Topic): void {
     this.#topics.delete(name);
+    this.#length -= topic.length;
     this.#forgotten.delete(name);
     this.#forgotten.set(name, topic.last);
     if (this.#forgotten.size <= this.#maxTopics) return;

@@ -1,5 +1,5 @@
 /** What every ring of shared keys promises, as tests. */
-import type { KeyStore, RingKey } from "../stores/key-store.ts";
+import type { KeyStore, RingKey } from "../core/key-store.ts";
 import type { Awaitable } from "../util/awaitable.ts";
 import { assert, assertEqual, elapse, type Opened, perTest, type SuiteRunner } from "./runner.ts";
 

@@ -10,3 +10,11 @@ export function toAsciiUri(uri: string): string {
     halfOfPair.test(letter) ? "%EF%BF%BD" : encodeURIComponent(letter),
   );
 }
+
+/** Whether it is the same, or begins with all steps of the other's path. */
+export function isWithin(uri: string, whole: string): boolean {
+  if (!uri.startsWith(whole)) return false;
+  return (
+    uri.length === whole.length || whole.endsWith("/") || /^[/?#]/.test(uri.slice(whole.length))
+  );
+}

@@ -50,7 +50,7 @@ describe.each(overHttp)("a caller of %s over %s", (revision, wire) => {
       const { result } = message;
       const isError = isObject(result) && result["isError"] === true;
       // A question that is pushed cannot do without being heard of; one that is carried can.
-      const needsHub = method === "position" || method === "follow";
+      const needsHub = method === "publish" || method === "follow";
       expect(isError).toBe(needsHub && mechanic(revision, "form") === "push");
     });
   });

@@ -14,16 +14,19 @@ const resuming = revisions.filter(
 function declare(gates: ReadonlyMap<string, Gate>): Server {
   const server = createServer({ name: "secrets", version: "1.0.0", log: () => undefined });
   for (const uri of ["note://1", "note://2"]) server.resource(uri, { name: uri }, () => uri);
+  const input = {
+    type: "object",
+    properties: { secret: { type: "string" } },
+    required: ["secret"],
+  } as const;
+  server.tool("leave", { description: "Lets go, and waits.", input }, async ({ secret }, ex) => {
+    ex.detach(5);
+    await gates.get(secret)?.opened;
+    return secret;
+  });
   server.tool(
     "tell",
-    {
-      description: "Tells a secret, waits, and tells it again.",
-      input: {
-        type: "object",
-        properties: { secret: { type: "string" } },
-        required: ["secret"],
-      },
-    },
+    { description: "Tells a secret, waits, and tells it again.", input },
     async ({ secret }, ex) => {
       ex.log("warning", `${secret} 1`);
       ex.log("warning", `${secret} 2`);
@@ -60,11 +63,10 @@ describe.each(bridgeKinds)("Over the %s bridge", (kind) => {
     const bob = await Talker.open(worker, revision);
     const told = ann.call("tell", { secret: "ann" });
     await told.next();
-    const stolen = bob.resume(told);
-    expect([200, 400]).toContain(await stolen.status());
+    await refused(bob.listen(told.lastEventId));
     release("ann");
     expect(await told.text()).toBe("ann");
-    expect(await heard(stolen)).toEqual([]);
+    await refused(bob.listen(told.lastEventId));
     // Nor does the attempt take the stream from its owner.
     expect(said(told.messages)).toEqual(["ann 1", "ann 2", "ann 3"]);
   });
@@ -98,11 +100,56 @@ describe.each(bridgeKinds)("Over the %s bridge", (kind) => {
       ...[`${crypto.randomUUID()}.0`, `${ann.session}.0`, `${ann.session}:${stream}.0`],
       ...["stream:", `stream:${ann.session}:${stream}.0`, "cancelled.0", "answer:1.0"],
     ];
-    const streams = forged.map((id) => bob.listen(id));
-    for (const each of streams) expect([200, 400]).toContain(await each.status());
+    for (const id of forged) await refused(bob.listen(id));
     release("ann");
     expect(await told.text()).toBe("ann");
-    for (const each of streams) expect(await heard(each)).toEqual([]);
+  });
+
+  test.each(resuming)(
+    "%s: a stream that has said nothing since is gone on with, one that is not there is refused",
+    async (revision) => {
+      const { worker, release } = await open();
+      const talker = await Talker.open(worker, revision);
+      const told = talker.call("tell", { secret: "ann" });
+      await told.next();
+      await told.next();
+      told.drop();
+      const resumed = talker.resume(told);
+      await resumed.live;
+      await refused(talker.listen(`${crypto.randomUUID()}.${cursorOf(told)}`));
+      release("ann");
+      expect(await resumed.text()).toBe("ann");
+      expect(said(resumed.messages)).toEqual(["ann 3"]);
+      // What has been answered says nothing more, and is there all the same.
+      const after = talker.resume(resumed);
+      expect(await after.status()).toBe(200);
+      expect(await after.rest()).toEqual([]);
+    },
+  );
+
+  test.each(resuming)("%s: a stream that was forgotten is refused", async (revision) => {
+    let now = 0;
+    const { worker, release } = await open(new MemoryHub({ ttlMs: 1_000, now: () => now }));
+    const talker = await Talker.open(worker, revision);
+    const told = talker.call("tell", { secret: "ann" });
+    await told.next();
+    release("ann");
+    expect(await told.text()).toBe("ann");
+    expect(await talker.resume(told).status()).toBe(200);
+    now += 2_000;
+    await refused(talker.listen(told.lastEventId));
+  });
+
+  test("2025-11-25: a stream that has only begun is gone on with", async () => {
+    const { worker, release } = await open();
+    const talker = await Talker.open(worker, "2025-11-25");
+    const told = talker.call("leave", { secret: "ann" });
+    await told.rest();
+    expect([told.lastEventId, told.messages]).toEqual([expect.any(String), []]);
+    const resumed = talker.resume(told);
+    await resumed.live;
+    release("ann");
+    expect(await resumed.text()).toBe("ann");
   });
 
   test.each(resuming)(
@@ -145,9 +192,7 @@ describe.each(bridgeKinds)("Over the %s bridge", (kind) => {
     told.drop();
     release("ann");
     expect(await talker.call("announce").text()).toBe("announced");
-    const late = talker.listen(told.lastEventId);
-    expect(await late.status()).toBe(400);
-    expect(await late.next()).toMatchObject({ error: { code: -32600 } });
+    await refused(talker.listen(told.lastEventId));
   });
 
   test.each(resuming)("%s: a session that has ended resumes nothing", async (revision) => {
@@ -191,6 +236,17 @@ describe.each(bridgeKinds)("Over the %s bridge", (kind) => {
     await told.text();
   });
 });
+
+/** A stream that is not opened: its reader is told that there is nothing to go on from. */
+async function refused(stream: Talk): Promise<void> {
+  expect(await stream.status()).toBe(400);
+  const message = expect.stringMatching(/Last-Event-ID names no event/);
+  expect(await stream.next()).toMatchObject({ error: { code: -32600, message } });
+}
+
+function cursorOf({ lastEventId }: Talk): string {
+  return String(lastEventId).split(".").at(-1) ?? "";
+}
 
 /** What a stream says within a short while; then its reader goes. */
 async function heard(talk: Talk): Promise<readonly JsonObject[]> {

@@ -137,7 +137,7 @@ async function gone(talk: ReturnType<Talker["call"]>): Promise<void> {
 }
 
 describe.each([
-  ["fetch", 6_400],
+  ["fetch", 8_400],
   ["node", 1_600],
 ] as const)("Over the %s bridge", (kind, cycles) => {
   test(`${cycles} callers that go in different ways leave nothing behind`, async () => {
@@ -154,8 +154,9 @@ describe.each([
     await inTurns(cycles, 16, visit);
     await settledTo(before, counted);
     await worker[Symbol.asyncDispose]();
-    await settledTo({ ...before, listeners: 0, followers: 0, sockets: 0 }, counted);
-  });
+    const nothing = { listeners: 0, followers: 0, sockets: 0, intervals: 0 };
+    await settledTo({ ...before, ...nothing }, counted);
+  }, 120_000);
 
   test.each(revisions)(
     "%s: questions that are abandoned end with their callers",
@@ -202,7 +203,10 @@ describe.each([
       open.push(listen(talker));
       await open.at(-1)?.live;
     });
-    expect(count(counted).followers).toBeGreaterThanOrEqual(1_000);
+    const { followers, intervals } = count(counted);
+    expect(followers).toBeGreaterThanOrEqual(1_000);
+    // Each says that it is alive.
+    expect(intervals).toBeGreaterThanOrEqual(1_000);
     for (const talk of open) talk.drop();
     await Promise.all(open.map((talk) => talk.rest().catch(() => [])));
     await Promise.all(talkers.map((talker) => talker.session && talker.end()));

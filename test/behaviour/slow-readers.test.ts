@@ -128,7 +128,9 @@ describe.each(bridgeKinds)("Over the %s bridge", (kind) => {
             })
           : talker.listen();
       await waiting.live;
-      await until("both streams beat", () => vi.getTimerCount() === 2);
+      // A call that can be come back to says to the hub as well that it is there.
+      const timers = revision > "2024-11-05" && revision < "2026-07-28" ? 3 : 2;
+      await until("both streams beat", () => vi.getTimerCount() === timers);
       vi.advanceTimersByTime(19_999);
       vi.advanceTimersByTime(40_002);
       hold.open();

@@ -1,7 +1,7 @@
 import { type Serving, serve } from "anyrev/node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createFixture } from "../../fixture/declare.ts";
-import { type Check, listScenarios, runServerSuite } from "../support/conformance.ts";
+import { type Check, complaints, listScenarios, runServerSuite } from "../support/conformance.ts";
 
 const runs = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] as const;
 
@@ -24,7 +24,7 @@ const extensions: readonly string[] = [
 
 let scenarios: ReadonlyMap<string, readonly string[]>;
 beforeAll(async () => {
-  scenarios = await listScenarios();
+  scenarios = await listScenarios("server");
 });
 
 test("the scenarios of extensions are those that apply in no revision", () => {
@@ -53,13 +53,3 @@ describe.each(runs)("the official suite in %s", (revision) => {
     expect(missed).toEqual([]);
   });
 });
-
-function complaints(scenario: string, checks: readonly Check[]): string[] {
-  const bad = checks
-    .filter(({ status }) => status === "FAILURE" || status === "WARNING")
-    .map(({ id, status, errorMessage }) => `${scenario}: ${status} ${id}: ${errorMessage}`);
-  const hasSuccess = checks.some(
-    ({ id, status }) => status === "SUCCESS" && id !== "wire-schema-valid",
-  );
-  return hasSuccess ? bad : [...bad, `${scenario}: no success of its own`];
-}

@@ -3,7 +3,7 @@ import { StdioClientTransport as Stdio2 } from "@modelcontextprotocol/client/std
 import { StdioClientTransport as Stdio1 } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { beforeAll, describe, expect, test } from "vitest";
 import { callEveryTool, type Walker, walkWithSdk1, walkWithSdk2 } from "../support/every-tool.ts";
-import { patience, root, startFixture } from "../support/program.ts";
+import { buildFixtures, patience, root } from "../support/program.ts";
 import type { Revision } from "../support/wire.ts";
 
 const child = (...args: string[]) => ({
@@ -12,11 +12,7 @@ const child = (...args: string[]) => ({
   cwd: root,
 });
 
-beforeAll(async () => {
-  await using building = startFixture("--stdio");
-  building.child.stdin.end();
-  expect(await building.ended, building.stderr).toEqual({ code: 0, signal: null });
-}, patience);
+beforeAll(buildFixtures, patience);
 
 async function walk(walker: Walker, revision: Revision, sessions: boolean): Promise<void> {
   try {

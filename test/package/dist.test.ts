@@ -147,6 +147,10 @@ describe("the built package", () => {
     }
   });
 
+  it("has a portable client that reaches no module of Node", () => {
+    expect(reach(join(root, "dist/client/index.js")).size).toBeGreaterThan(20);
+  });
+
   it("has contract suites that run under the test runner of Node", async () => {
     const source = `
       import { test } from "node:test";
@@ -162,23 +166,55 @@ describe("the built package", () => {
     expect(output).toMatch(/fail 0/);
   });
 
-  it("has contract suites that reach no module of Node and no backend", () => {
-    const files = reach(join(root, "dist/testing/index.js"));
-    const stores = [...files].filter((file) => relative(root, file).startsWith("dist/stores/"));
-    expect(files.size).toBeGreaterThan(3);
-    expect(stores).toEqual([]);
+  it.each(["event-hub", "key-store", "one-time", "session-caps", "session-store"])(
+    "has a contract suite, %s, that reaches no module of Node and no backend",
+    (suite) => {
+      const files = [...reach(join(root, `dist/testing/${suite}.js`))];
+      const folders = new Set(files.map((file) => relative(join(root, "dist"), dirname(file))));
+      expect([...folders]).toContain("testing");
+      for (const backends of ["stores", "server", "client"]) {
+        expect([...folders]).not.toContain(backends);
+      }
+    },
+  );
+
+  it("has helpers for tests that reach no module of Node", () => {
+    expect(reach(join(root, "dist/testing/index.js")).size).toBeGreaterThan(40);
+  });
+
+  it("calls a server in memory in every revision, under the test runner of Node", async () => {
+    const source = `
+      import assert from "node:assert/strict";
+      import { test } from "node:test";
+      import { createServer } from "anyrev";
+      import { everyRevision } from "anyrev/testing";
+      ${declare}
+      test("adds", () => everyRevision(server, async (client) => {
+        assert.equal((await client.call("add", { a: 2, b: 3 })).text, '{"sum":5}');
+      }));
+      test("fails", { todo: true }, () => everyRevision(server, async (client, revision) => {
+        const { structured } = await client.call("add", { a: 2, b: 3 });
+        assert.deepEqual(structured, { sum: 5 });
+      }));`;
+    const output = await runRaw(source);
+    expect(output).toMatch(/^ok 1 - adds/m);
+    expect(output).toMatch(/^not ok 2 - fails/m);
+    expect(output).toContain("in 2025-03-26, 2024-11-05: Expected values to be");
   });
 
   it("has the files that its exports name", () => {
     const exported = isObject(packageFile) ? packageFile["exports"] : undefined;
     if (!isObject(exported)) throw new Error("package.json has no exports");
-    const named = Object.values(exported).flatMap((target) =>
-      isObject(target) ? Object.values(target) : [target],
-    );
+    const named = filesOf(exported);
     expect(named).toContain("./dist/index.d.ts");
     for (const file of named) expect(existsSync(join(root, String(file))), String(file)).toBe(true);
   });
 });
+
+/** Every file that `exports` names, under whichever conditions. */
+function filesOf(exported: unknown): unknown[] {
+  return isObject(exported) ? Object.values(exported).flatMap(filesOf) : [exported];
+}
 
 /** Every file that an import of \`start\` loads. */
 function reach(start: string): Set<string> {

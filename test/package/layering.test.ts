@@ -152,6 +152,16 @@ describe("a breach", () => {
     expect(importing("memory-hub")).toHaveLength(1);
   });
 
+  it("is a side of the wire in what tests stores, and more of a server than its channel", () => {
+    const importing = (name: string, path: string) =>
+      breachesOf(`src/testing/${name}.ts`, `import "../${path}.ts";`, `src/${path}.ts`);
+    expect(importing("in-memory", "client/connect")).toEqual([]);
+    expect(importing("in-memory", "server/memory-channel")).toEqual([]);
+    expect(importing("in-memory", "server/endpoint")).toHaveLength(1);
+    expect(importing("event-hub", "client/connect")).toHaveLength(1);
+    expect(importing("event-hub", "server/memory-channel")).toHaveLength(1);
+  });
+
   it("is a module of Node outside of node and cli", () => {
     for (const layer of layers) {
       const file = layer === "index" ? "src/index.ts" : `src/${layer}/a.ts`;

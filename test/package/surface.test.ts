@@ -1,8 +1,11 @@
 /** Every name that users may import. Changing this list is changing the public surface. */
 import * as portable from "anyrev";
+import * as auth from "anyrev/auth";
+import * as client from "anyrev/client";
 import * as node from "anyrev/node";
 import * as testing from "anyrev/testing";
 import { expect, it } from "vitest";
+import * as portableClient from "../../src/client/index.ts";
 
 const names = [
   "AdapterSet",
@@ -22,6 +25,7 @@ const names = [
   "adapter2025_11_25",
   "adapter2026_07_28",
   "allRevisions",
+  "anyone",
   "assistant",
   "audio",
   "createEndpoint",
@@ -54,15 +58,50 @@ it("anyrev/node exports the same and what Node has besides", () => {
   }
 });
 
-it("anyrev/testing exports the contract suites", () => {
+it("anyrev/client exports these names, and on Node how servers are reached there", () => {
+  const clientNames = [
+    "ChannelTransport",
+    "ClientError",
+    "MemoryVerdicts",
+    "ResponseCache",
+    "connectTo",
+  ];
+  expect(Object.keys(portableClient)).toEqual(expect.arrayContaining(clientNames));
+  for (const [name, value] of Object.entries(portableClient)) {
+    if (name !== "connect") expect(Reflect.get(client, name), name).toBe(value);
+  }
+  expect(Object.keys(client)).toEqual(expect.arrayContaining(["connect", "spawnServer"]));
+});
+
+it("anyrev/auth exports the authenticators and what others are made with", () => {
+  expect(Object.keys(auth).sort()).toEqual([
+    "accessOf",
+    "anyone",
+    "checkBearer",
+    "checkIntrospected",
+    "checkJwt",
+    "checkPasswords",
+    "checkTokens",
+    "nameResource",
+    "refuseCredentials",
+    "unavailable",
+  ]);
+});
+
+it("anyrev/testing exports what calls a server in memory, and the contract suites", () => {
   expect(Object.keys(testing).sort()).toEqual([
+    "connectInMemory",
     "eventHubSuite",
+    "everyRevision",
     "keyStoreSuite",
     "oneTimeStoreSuite",
+    "revisions",
     "sessionCapsSuite",
     "sessionStoreSuite",
     "storeFaultsSuite",
   ]);
+  expect(testing.revisions).toEqual(portable.allRevisions.supported);
+  expect(Object.isFrozen(testing.revisions)).toBe(true);
 });
 
 it("what is shared between requests cannot be changed from outside", () => {

@@ -130,4 +130,28 @@ describe("A line over the cap", () => {
     expect(reader.end()).toEqual([]);
     expect(reader.feed(bytesOf("a\n"))).toHaveLength(1);
   });
+
+  it("tells its ends when it has ended, where that is asked for", () => {
+    const bytes = bytesOf(`{"id":1,${"x".repeat(50)}"end"}\r\nb\n${"y".repeat(11)}`);
+    for (const size of [1, 3, 7, 200]) {
+      const reader = new LineReader(10, 8);
+      const lines: Line[] = [];
+      for (let at = 0; at < bytes.length; at += size) {
+        lines.push(...reader.feed(bytes.slice(at, at + size)).map(copied));
+      }
+      lines.push(...reader.end());
+      const told = lines.map((line) =>
+        line.kind === "skipped"
+          ? [Buffer.from(line.head).toString(), Buffer.from(line.tail).toString()]
+          : line.kind,
+      );
+      expect(told, `in pieces of ${size}`).toEqual([
+        "too-long",
+        ['{"id":1,', 'x"end"}'],
+        "line",
+        "too-long",
+        ["y".repeat(8), "y".repeat(8)],
+      ]);
+    }
+  });
 });

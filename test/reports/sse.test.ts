@@ -105,6 +105,10 @@ describe.each(sessionRows())(
   },
 );
 
+function resumes(revision: Revision): boolean {
+  return revision > "2024-11-05" && revision < "2026-07-28";
+}
+
 function isEmpty(event: StreamEvent | undefined): boolean {
   return event !== undefined && !event.data;
 }
@@ -118,7 +122,9 @@ describe.each(rows())("in $revision over $bridge", ({ revision, bridge }) => {
     await until("the call is waited for", () => vi.getTimerCount() === 1);
     vi.advanceTimersByTime(20_000);
     expect((await call.live).headers.get("content-type")).toBe("text/event-stream");
-    await until("its stream is open", () => vi.getTimerCount() === 1);
+    // A call that can be come back to says that it is there, to the hub as well.
+    const timers = resumes(revision) ? 2 : 1;
+    await until("its stream is open", () => vi.getTimerCount() === timers);
     vi.advanceTimersByTime(340_000);
     gate.open();
     expect(await call.text()).toBe("done");

@@ -1,7 +1,7 @@
 /** Rounds of a call made by hand: what is carried from one to the next can be spoiled. */
 import type { Conversant, Reply } from "./conversant.ts";
 import { mechanic } from "./conversing.ts";
-import { isObject, type JsonObject } from "./schemas.ts";
+import { isObject, type JsonObject, type Revision } from "./schemas.ts";
 import { readToldQuestions, textOf } from "./told-questions.ts";
 
 export interface Paused {
@@ -81,4 +81,27 @@ export function refusalOf({ message, origin }: Reply): Refusal {
   if (!isObject(error)) throw new Error(`was not refused: ${JSON.stringify(message)}`);
   const { code, data } = error;
   return { status: origin.status, code, data, message: String(error["message"]) };
+}
+
+/**
+ * How a state is refused: to the client with an error; to the model, with a result it reads,
+ * where the model copied it into an argument.
+ *
+ * @returns what was said
+ */
+export function stateRefusalOf({ revision }: Conversant, reply: Reply): string {
+  const { message, origin } = reply;
+  if (origin.status !== undefined && origin.status !== 200) throw new Error(`got ${origin.status}`);
+  const [said, isRefused] = refusalIn(revision, message);
+  if (isRefused && said.endsWith("call again without it")) return said;
+  throw new Error(`was not refused as a state is: ${JSON.stringify(message)}`);
+}
+
+function refusalIn(revision: Revision, { result, error }: JsonObject): readonly [string, boolean] {
+  if (mechanic(revision, "form") === "arguments") {
+    const told = isObject(result) ? textOf(result) : "";
+    return [told, isObject(result) && result["isError"] === true && told.startsWith("_state ")];
+  }
+  const told = isObject(error) ? String(error["message"]) : "";
+  return [told, isObject(error) && error["code"] === -32602 && told.startsWith("requestState ")];
 }

@@ -1,4 +1,4 @@
-/** Runs the official conformance suite against a server and reads what it found. */
+/** Runs the official conformance suite against a server or a client and reads what it found. */
 import { spawn } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -39,9 +39,11 @@ function asUrl(source: string): string {
   return `data:text/javascript,${encodeURIComponent(source)}`;
 }
 
-/** Every scenario for servers, with the revisions it applies in. */
-export async function listScenarios(): Promise<ReadonlyMap<string, readonly string[]>> {
-  const output = await run(["list", "--server"]);
+/** Every scenario for one side, with the revisions it applies in. */
+export async function listScenarios(
+  side: "server" | "client",
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { output } = await run(["list", `--${side}`]);
   const lines = [...output.matchAll(/^\s+- (\S+) \[([^\]]*)\]$/gm)];
   if (lines.length === 0) throw new Error(`the suite lists no scenario:\n${output}`);
   return new Map(lines.map(([, name = "", revisions = ""]) => [name, revisions.split(",")]));
@@ -52,29 +54,66 @@ export async function runServerSuite(
   url: string,
   revision: string,
 ): Promise<ReadonlyMap<string, readonly Check[]>> {
+  const suite = ["--suite", "all", "--spec-version", revision, "--timeout", "10000"];
+  return (await collect(["server", "--url", url, ...suite])).results;
+}
+
+/** What one scenario found out about the client that `command` starts, and how that ended. */
+export async function runClientScenario(
+  command: string,
+  scenario: string,
+  revision: string,
+): Promise<{ readonly checks: readonly Check[]; readonly code: number | null }> {
+  // A shell that does not become the client would be killed in its place.
+  const client = ["client", "--command", `exec ${command}`, "--scenario", scenario];
+  const found = await collect([...client, "--spec-version", revision, "--timeout", "30000"]);
+  return { checks: found.results.get(scenario) ?? [], code: found.code };
+}
+
+interface Found {
+  readonly results: ReadonlyMap<string, readonly Check[]>;
+  /** Other than 0 where a check failed, or a client ended badly. */
+  readonly code: number | null;
+}
+
+async function collect(args: readonly string[]): Promise<Found> {
   const folder = await mkdtemp(join(tmpdir(), "conformance-"));
   try {
-    const suite = ["--suite", "all", "--spec-version", revision, "--timeout", "10000"];
-    const output = await run(["server", "--url", url, ...suite, "-o", folder]);
+    const { output, code } = await run([...args, "-o", folder]);
     const results = new Map<string, readonly Check[]>();
     for (const file of await readdir(folder, { recursive: true })) {
       if (!file.endsWith("checks.json")) continue;
       results.set(scenarioOf(file), JSON.parse(await readFile(join(folder, file), "utf8")));
     }
     if (results.size === 0) throw new Error(`the suite ran no scenario:\n${output}`);
-    return results;
+    return { results, code };
   } finally {
     await rm(folder, { recursive: true });
   }
 }
 
-/** The folder of a scenario is `server-<name>-<time>`. */
+/** The folder of a scenario is `<name>-<time>`, with the side in front for servers. */
 function scenarioOf(file: string): string {
   return file.replace(/^server-/, "").replace(/-\d{4}-\d\d-\d\dT[^/]*\/checks\.json$/, "");
 }
 
-/** Its output; the exit code tells of failed checks, which are read from the files instead. */
-function run(args: readonly string[]): Promise<string> {
+/** What speaks against having passed; a scenario that only finds valid messages proves nothing. */
+export function complaints(scenario: string, checks: readonly Check[]): string[] {
+  const bad = checks
+    .filter(({ status }) => status === "FAILURE" || status === "WARNING")
+    .map(({ id, status, errorMessage }) => `${scenario}: ${status} ${id}: ${errorMessage}`);
+  const hasSuccess = checks.some(
+    ({ id, status }) => status === "SUCCESS" && id !== "wire-schema-valid",
+  );
+  return hasSuccess ? bad : [...bad, `${scenario}: no success of its own`];
+}
+
+interface Run {
+  readonly output: string;
+  readonly code: number | null;
+}
+
+function run(args: readonly string[]): Promise<Run> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ["--import", asUrl(preload), program, ...args], {
       stdio: ["ignore", "pipe", "pipe"],
@@ -88,6 +127,6 @@ function run(args: readonly string[]): Promise<string> {
       output += chunk.toString();
     });
     child.on("error", reject);
-    child.on("close", () => resolve(output));
+    child.on("close", (code) => resolve({ output, code }));
   });
 }

@@ -49,6 +49,10 @@ export class Effects {
   ended = 0;
   /** Why calls were cancelled. */
   readonly cancelled: unknown[] = [];
+  /** Resolves when a call was cancelled. */
+  async isCancelled(): Promise<void> {
+    while (this.cancelled.length === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  }
   /** Lets the tools go on that wait for it. */
   proceed = (): void => {};
   readonly release: Promise<void> = new Promise((resolve) => {
@@ -67,6 +71,7 @@ export function createConversing(options: Partial<ServerOptions> = {}): Conversi
   declareForms(server);
   declareOthers(server);
   declareMemory(server, effects);
+  declareInsatiable(server, effects);
   declareTelling(server);
   declareCancelling(server, effects);
   declareLeaving(server, effects);
@@ -141,13 +146,34 @@ function declareMemory(server: Server, effects: Effects): void {
     await ex.ask("second", { message: "second?", schema: nameForm });
     return { started: ex.state["started"], isKept: Number(ex.state["asked"]) >= 1 };
   });
-  tool(server, "insatiable", async (ex) => {
-    for (let index = 0; ; index++) {
-      effects.runs++;
-      await ex.ask(`question ${index}`, { message: "More?", schema: nameForm });
-      if (index === 30) return "satisfied";
+}
+
+/** Handlers that ask again and again: ten times, or without end. */
+function declareInsatiable(server: Server, effects: Effects): void {
+  const more = { message: "More?", schema: nameForm };
+  const again = (name: string, ask: (ex: Exchange, index: number) => Promise<unknown>): void => {
+    for (const [prefix, times] of [
+      ["ten", 10],
+      ["insatiable", 30],
+    ] as const) {
+      tool(server, `${prefix}_${name}`, async (ex) => {
+        for (let index = 0; index < times; index++) {
+          effects.runs++;
+          await ask(ex, index);
+        }
+        return "satisfied";
+      });
     }
-  });
+  };
+  again("forms", (ex, index) => ex.ask(`question ${index}`, more));
+  again("pairs", (ex, index) => ex.askAll({ [`a ${index}`]: more, [`b ${index}`]: more }));
+  again("samples", (ex, index) => ex.sample(`poem ${index}`, { messages: "Write." }));
+  again("pages", (ex, index) => ex.ask(`visit ${index}`, { message: "Go.", url: page }));
+  again("mixed", (ex, index) =>
+    index % 2 === 0
+      ? ex.ask(`question ${index}`, more)
+      : ex.sample(`poem ${index}`, { messages: "Write." }),
+  );
 }
 
 function declareTelling(server: Server): void {

@@ -4,12 +4,26 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { MemoryHub, MemorySessions, Server } from "anyrev/node";
 
+const intervals: Set<unknown> = new Set();
+const { setInterval: start, clearInterval: stop } = globalThis;
+globalThis.setInterval = ((...args: Parameters<typeof start>) => {
+  const interval = start(...args);
+  intervals.add(interval);
+  return interval;
+}) as typeof start;
+globalThis.clearInterval = (interval) => {
+  intervals.delete(interval);
+  stop(interval);
+};
+
 export interface Counts {
   /** Who hears of the server's changes. */
   readonly listeners: number;
   readonly followers: number;
   readonly sessions: number;
   readonly timeouts: number;
+  /** Timers that repeat, also those that would let the process end. */
+  readonly intervals: number;
   readonly sockets: number;
 }
 
@@ -28,6 +42,7 @@ export function count({ server, hub, store }: Counted): Counts {
     followers: hub.counts.followers,
     sessions: store.size,
     timeouts: having("Timeout"),
+    intervals: intervals.size,
     // A server that listens counts too, so it is there before and after.
     sockets: having("TCPSocketWrap", "TCPServerWrap"),
   };

@@ -27,7 +27,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   core: base,
   revisions: ["core", ...base],
   stores: ["core", "util"],
-  testing: ["core", "stores", "util"],
+  testing: ["core", "stores", "util", "client", "server"],
   auth: ["core", "util"],
   server: [...served, "stores"],
   client: served,
@@ -43,6 +43,7 @@ const storesOfServer = [
   "src/stores/session-store.ts",
   "src/stores/event-hub.ts",
   "src/stores/key-store.ts",
+  "src/stores/shared-stores.ts",
   "src/stores/memory.ts",
   "src/stores/memory-hub.ts",
   "src/stores/memory-keys.ts",
@@ -55,12 +56,25 @@ const storesOfTesting = [
   "src/stores/key-store.ts",
 ];
 
+/** What calls a server under test comes from both sides of the wire. */
+const callerOfTesting = "src/testing/in-memory.ts";
+const serverOfTesting = "src/server/memory-channel.ts";
+
 const onRuntime = ["node", "cli"];
 
-/** Packages that the sources may import, and whether only for their types. */
-const packages: ReadonlyMap<string, { readonly isTypeOnly: boolean }> = new Map([
+interface PackageRule {
+  /** Whether only its types may be imported. */
+  readonly isTypeOnly: boolean;
+  /** The one layer that may import it. @default every layer */
+  readonly layer?: string;
+}
+
+/** Packages that the sources may import. */
+const packages: ReadonlyMap<string, PackageRule> = new Map<string, PackageRule>([
   ["@standard-schema/spec", { isTypeOnly: true }],
   ["@cfworker/json-schema", { isTypeOnly: false }],
+  ["eventsource-parser", { isTypeOnly: false }],
+  ["jose", { isTypeOnly: false, layer: "auth" }],
 ]);
 
 /** Every breach of the layering in `sources`, as one sentence each. */
@@ -111,8 +125,18 @@ function breachOfImport(
   if (layer === "server" && to === "stores" && !storesOfServer.includes(target)) {
     return "server may import the contract of a store and the memory store only";
   }
-  if (layer === "testing" && to === "stores" && !storesOfTesting.includes(target)) {
+  return layer === "testing" ? breachOfTesting(file, target, to) : undefined;
+}
+
+function breachOfTesting(file: string, target: string, to: string): string | undefined {
+  if (to === "stores" && !storesOfTesting.includes(target)) {
     return "testing may import the contract of a store only";
+  }
+  if ((to === "client" || to === "server") && file !== callerOfTesting) {
+    return "a contract suite knows neither a client nor a server";
+  }
+  if (to === "server" && target !== serverOfTesting) {
+    return "testing may call a server in memory only";
   }
   return undefined;
 }
@@ -127,6 +151,7 @@ function breachOfPackage(
   }
   const rule = packages.get(specifier);
   if (!rule) return "is no dependency of the sources";
+  if (rule.layer !== undefined && rule.layer !== layer) return `is for ${rule.layer} alone`;
   return rule.isTypeOnly && !isTypeOnly ? "may be imported for its types only" : undefined;
 }
 

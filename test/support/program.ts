@@ -69,3 +69,11 @@ export class Program implements AsyncDisposable {
 export function startFixture(...args: readonly string[]): Program {
   return new Program("scripts/fixture.mjs", ...args);
 }
+
+/** Builds both fixtures where they are missing or older than their sources. */
+export async function buildFixtures(): Promise<void> {
+  await using building = startFixture("--stdio");
+  building.child.stdin.end();
+  const { code } = await building.ended;
+  if (code !== 0) throw new Error(`the fixtures cannot be built: ${building.stderr}`);
+}

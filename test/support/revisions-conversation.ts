@@ -72,6 +72,20 @@ const settingLevel: Look = ({ revision }) =>
     return bySession ? "`logging/setLevel`" : "`_meta` of each request";
   });
 
+const loggingWithoutSession: Look = ({ revision }) =>
+  converse(
+    revision,
+    async (peer) => {
+      const { message } = await peer.askRaw("server/discover", {});
+      const isAnnounced = JSON.stringify(message).includes('"logging"');
+      await peer.call("log", {}, { "io.modelcontextprotocol/logLevel": "debug" });
+      const isTold = peer.told("notifications/message").length > 0;
+      if (isTold !== isAnnounced) throw new Error("what is announced is not what is told");
+      return mark(isTold);
+    },
+    { endpoint: { sessions: false } },
+  );
+
 const progressMessage: Look = ({ revision }) =>
   converse(revision, async (peer) => {
     await peer.call("progress", {}, { progressToken: 1 });
@@ -101,6 +115,24 @@ const eventIds: Look = ({ revision }) =>
     await peer.call("progress", {}, { progressToken: 1 });
     return mark(peer.wire.events.some(({ id }) => id !== undefined));
   });
+
+const reconnecting: Look = async ({ revision }) => {
+  const wires: readonly WireKind[] = ["stdio", "memory", "sse"];
+  const found = wires
+    .filter((wire) => wire !== "sse" || revision !== "2026-07-28")
+    .map((wire) =>
+      converse(
+        revision,
+        async (peer) => {
+          await peer.call("progress", {}, { progressToken: 1 });
+          return peer.wire.events.some(({ id }) => id !== undefined);
+        },
+        {},
+        wire,
+      ),
+    );
+  return mark((await Promise.all(found)).some((resumes) => resumes));
+};
 
 const primed: Look = ({ revision }) =>
   converse(revision, async (peer) => {
@@ -189,11 +221,21 @@ export const conversation: Section = {
       otherwise: "Left out; the numbers remain.",
     },
     { subject: "The level of log entries is set by", look: settingLevel, otherwise: "" },
+    {
+      subject: "Log entries, without sessions",
+      look: loggingWithoutSession,
+      otherwise: "Not announced; `logging/setLevel` is refused like any unknown method.",
+    },
     { subject: "Changes are heard by", look: hearing, otherwise: "" },
     {
       subject: "A stream that was lost is resumed after its last event",
       look: eventIds,
       otherwise: "Events have no ids; what is told after the loss is lost.",
+    },
+    {
+      subject: "A lost connection of stdio, of HTTP+SSE or in memory is resumed",
+      look: reconnecting,
+      otherwise: "The connection is the session: whoever connects again begins anew.",
     },
     {
       subject: "A stream says at once how it is resumed",

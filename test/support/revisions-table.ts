@@ -55,6 +55,13 @@ async function writeSection({ title, rows }: Section, probes: readonly Probe[]):
   return `## ${title}\n\n${lines.join("\n")}\n`;
 }
 
+/** The cells of one row of the page, newest revision first. */
+export function readRow(page: string, subject: string): readonly string[] {
+  const line = page.split("\n").find((each) => each.startsWith(`| ${subject} |`));
+  if (line === undefined) throw new Error(`the page has no row on ${subject}`);
+  return line.split(" | ").slice(1, 1 + revisions.length);
+}
+
 function row(cells: readonly string[]): string {
   return `| ${cells.join(" | ")} |`;
 }

@@ -226,8 +226,12 @@ async function openSse(server: Server, hear: Hear, options: EndpointOptions): Pr
   const first = await events.next();
   if (first.done || first.value.event !== "endpoint") throw new Error("there is no endpoint event");
   const target = new URL(first.value.data, url);
+  const seen: ReadEvent[] = [first.value];
   const read = async (): Promise<void> => {
-    for await (const { data } of events) hear(parse(data), overChannel);
+    for await (const event of events) {
+      seen.push(event);
+      hear(parse(event.data), overChannel);
+    }
   };
   const reading = read().catch(() => undefined);
   const posts: Promise<unknown>[] = [];
@@ -235,12 +239,13 @@ async function openSse(server: Server, hear: Hear, options: EndpointOptions): Pr
     const headers = { "content-type": "application/json" };
     posts.push(fetch(target, { method: "POST", headers, body: JSON.stringify(message) }));
   };
-  return channel("sse", write, async () => {
+  const end = async (): Promise<void> => {
     await Promise.all(posts);
     gone.abort();
     await reading;
     await serving.close();
-  });
+  };
+  return { ...channel("sse", write, end), events: seen };
 }
 
 function parse(text: string): JsonObject {

@@ -3,6 +3,7 @@ import {
   type Content,
   createServer,
   DeclarationError,
+  type Exchange,
   type FromJsonSchema,
   type JsonSchema,
   type Server,
@@ -15,6 +16,52 @@ import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 
 const newServer = (): Server => createServer({ name: "types", version: "1.0.0" });
+
+describe("what a handler holds", () => {
+  test("is for handlers, and nothing of it for whoever serves the call", () => {
+    expectTypeOf<keyof Exchange>().toEqualTypeOf<
+      | ("principal" | "owner" | "requireScopes")
+      | ("client" | "capabilities" | "meta" | "session" | "sessions")
+      | ("target" | "signal" | "cancelled")
+      | ("ask" | "askAll" | "sample" | "roots" | "once" | "state")
+      | ("progress" | "log" | "detach")
+      | ("text" | "image" | "audio" | "resource" | "link" | "mixed" | "failed")
+    >();
+  });
+});
+
+describe("an answer", () => {
+  const schema = z.object({ size: z.enum(["s", "l"]), count: z.string().transform(Number) });
+  type Filled = { size: "s" | "l"; count: number };
+
+  test("holds what its schema gives out once it is accepted, and nothing before", () => {
+    newServer().tool("t", {}, async (_, ex) => {
+      const answer = await ex.ask("order", { message: "What?", schema });
+      // @ts-expect-error It may have been declined.
+      answer.content.size;
+      if (answer.accepted) expectTypeOf(answer.content).toEqualTypeOf<Filled>();
+      else expectTypeOf(answer.action).toEqualTypeOf<"decline" | "cancel">();
+      const raw = { type: "object", properties: { name: { type: "string" } } } as const;
+      const named = await ex.ask("who", { message: "Who?", schema: raw });
+      if (named.accepted) expectTypeOf(named.content.name).toEqualTypeOf<string | undefined>();
+      // @ts-expect-error A default is what the schema gives out.
+      void ex.ask("order", { message: "What?", schema, default: { size: "xl", count: 1 } });
+    });
+  });
+
+  test("to each of several questions is its own", () => {
+    newServer().tool("t", {}, async (_, ex) => {
+      const { order, sure } = await ex.askAll({
+        order: { message: "What?", schema },
+        sure: { message: "Sure?" },
+      });
+      if (order.accepted) expectTypeOf(order.content).toEqualTypeOf<Filled>();
+      if (sure.accepted) expectTypeOf(sure.content).toEqualTypeOf<Record<string, unknown>>();
+      const price = await ex.once("price", () => ({ total: 7 }));
+      expectTypeOf(price).toEqualTypeOf<{ total: number }>();
+    });
+  });
+});
 
 describe("the arguments of a tool", () => {
   test("are what a zod schema gives out", () => {

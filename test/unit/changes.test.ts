@@ -1,4 +1,11 @@
-import { createServer, type EventHub, type LogEntry, MemoryHub } from "anyrev";
+import {
+  createServer,
+  type Declared,
+  type EventHub,
+  type LogEntry,
+  MemoryHub,
+  type Server,
+} from "anyrev";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Changes } from "../../src/core/changes.ts";
 import type { Change } from "../../src/core/notice.ts";
@@ -75,6 +82,25 @@ describe("Changes of a server", () => {
     expect([one, two]).toEqual([[], [tools]]);
   });
 
+  it("are told once to those who pass them on to the same, for as long as any of them does", () => {
+    const changes = new Changes();
+    const [shared, apart] = [{}, {}];
+    const heard: string[] = [];
+    const listen = (name: string, on: object) => changes.listen(() => heard.push(name), on);
+    const stops = [listen("first", shared), listen("second", shared), listen("alone", apart)];
+    for (const stop of stops) {
+      changes.add(tools);
+      vi.advanceTimersByTime(10);
+      stop();
+    }
+    expect(heard).toEqual(["first", "alone", "second", "alone", "alone"]);
+    expect(changes.listeners).toBe(0);
+    listen("again", shared);
+    changes.add(tools);
+    vi.advanceTimersByTime(10);
+    expect(heard.at(-1)).toBe("again");
+  });
+
   it("may end a listener's listening while they are told", () => {
     const changes = new Changes();
     const heard: Change[] = [];
@@ -97,6 +123,35 @@ describe("Changes of a server", () => {
     vi.advanceTimersByTime(1_000);
     expect(heard).toEqual([]);
   });
+});
+
+describe("A server that is served", () => {
+  const declarations: Readonly<Record<string, (server: Server) => Declared>> = {
+    tool: (server) => server.tool("t", {}, () => "t"),
+    prompt: (server) => server.prompt("p", {}, () => "p"),
+    resource: (server) => server.resource("a:1", { name: "a" }, () => "a"),
+    template: (server) => server.template("a:{b}", { name: "a" }, () => "a"),
+  };
+
+  it.each(["tool", "prompt", "resource", "template"])(
+    "tells that its list changed when a %s comes and when it goes",
+    (what) => {
+      const server = createServer({ name: "n", version: "1" });
+      const heard: Change[] = [];
+      server.changes.listen((change) => heard.push(change));
+      const list = what === "template" ? "resources" : `${what}s`;
+      const declared = declarations[what]?.(server);
+      vi.advanceTimersByTime(10);
+      expect(heard).toEqual([{ kind: "list-changed", list }]);
+      expect(declared?.remove()).toBe(true);
+      vi.advanceTimersByTime(10);
+      expect(heard).toHaveLength(2);
+      // What was gone already changes nothing.
+      expect(declared?.remove()).toBe(false);
+      vi.advanceTimersByTime(10);
+      expect(heard).toHaveLength(2);
+    },
+  );
 });
 
 describe("The feed of changes", () => {

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { anyone } from "../../src/core/access.ts";
 import type { Call } from "../../src/core/call.ts";
-import { Exchange, type ExchangeContext } from "../../src/core/exchange.ts";
+import { control, Exchange, type ExchangeContext } from "../../src/core/exchange.ts";
 import type { Asking } from "../../src/core/inquiry.ts";
+import type { SessionKeeper } from "../../src/core/session.ts";
 
 const call: Call = {
   operation: { kind: "call-tool", target: "wait", arguments: {} },
@@ -19,9 +21,19 @@ const nobody: Asking = {
   push: () => Promise.reject(new Error("there is nobody to ask")),
 };
 
+const forgetful: SessionKeeper = {
+  read: () => undefined,
+  update: () => Promise.resolve(undefined),
+  open: () => "",
+  use: () => undefined,
+  end: () => false,
+};
+
 function exchange(context: Partial<ExchangeContext> = {}, more: Partial<Call> = {}): Exchange {
   const whole: ExchangeContext = {
+    access: anyone,
     session: undefined,
+    keeper: forgetful,
     onDisconnect: undefined,
     asking: nobody,
     tell: undefined,
@@ -63,7 +75,7 @@ describe("the signal of an exchange", () => {
     const ex = exchange();
     const heard: unknown[] = [];
     ex.signal.addEventListener("abort", () => heard.push(ex.signal.reason));
-    ex.cancel("no longer needed");
+    control.cancel(ex, "no longer needed");
     expect(heard).toEqual(["no longer needed"]);
     expect(ex.cancelled).toBe(true);
   });
@@ -71,7 +83,7 @@ describe("the signal of an exchange", () => {
   it("is aborted already when the call was cancelled before anyone looked", () => {
     const line = connection();
     const ex = exchange({ onDisconnect: line.onDisconnect });
-    ex.cancel("early");
+    control.cancel(ex, "early");
     expect(ex.signal.aborted).toBe(true);
     expect(ex.signal.reason).toBe("early");
     expect(line.listeners).toBe(0);
@@ -99,9 +111,9 @@ describe("cancelling", () => {
   it("happens once: the first reason stays, and the callback is called once", () => {
     const ex = exchange();
     let calls = 0;
-    ex.onCancel(() => calls++);
-    ex.cancel("first");
-    ex.cancel("second");
+    control.onCancel(ex, () => calls++);
+    control.cancel(ex, "first");
+    control.cancel(ex, "second");
     expect(calls).toBe(1);
     expect(ex.signal.reason).toBe("first");
   });
@@ -109,13 +121,44 @@ describe("cancelling", () => {
   it("calls back at the cancel, not before", () => {
     const ex = exchange();
     let called = false;
-    ex.onCancel(() => {
+    control.onCancel(ex, () => {
       called = true;
     });
     expect(called).toBe(false);
-    ex.cancel(undefined);
+    control.cancel(ex, undefined);
     expect(called).toBe(true);
     expect(ex.cancelled).toBe(true);
+  });
+});
+
+describe("a question that is pushed", () => {
+  it("waits for two minutes unless told otherwise", async () => {
+    const waits: number[] = [];
+    const asking: Asking = {
+      mechanic: () => "push",
+      declared: () => true,
+      push: (_, { timeoutMs }) => {
+        waits.push(timeoutMs);
+        return Promise.resolve({ action: "decline" });
+      },
+    };
+    const ex = exchange({ asking });
+    await ex.ask("sure", { message: "Sure?" });
+    await ex.ask("visit", { message: "Go.", url: "https://example.com/" });
+    await ex.sample("poem", { messages: "Write." }).catch(() => undefined);
+    await ex.roots().catch(() => undefined);
+    await ex.ask("soon", { message: "Now?", timeoutMs: 5 });
+    expect(waits).toEqual([120_000, 120_000, 120_000, 120_000, 5]);
+  });
+});
+
+describe("a handler", () => {
+  it("holds nothing of what whoever serves its call does with it", () => {
+    const names = Object.getOwnPropertyNames(Exchange.prototype);
+    expect(names).toEqual(expect.arrayContaining(["ask", "once", "progress", "signal"]));
+    for (const name of [...Object.keys(control), "paused"]) expect(names).not.toContain(name);
+    expect(Reflect.ownKeys(exchange())).toEqual([]);
+    expect(Object.keys(Exchange)).toEqual([]);
   });
 });
 
@@ -124,6 +167,7 @@ describe("what an exchange tells of its caller", () => {
     id: "s",
     client: { name: "old", version: "1" },
     capabilities: { roots: {} },
+    values: {},
   };
 
   it("is what the request says, else what the session was told", () => {

@@ -1,6 +1,7 @@
 /** What the hub in memory does beyond its contract: its limits, and that it leaves nothing behind. */
 import { type HubEvent, MemoryHub, type MemoryHubOptions } from "anyrev";
 import { describe, expect, it } from "vitest";
+import { Random } from "../support/random.ts";
 
 function open(options: MemoryHubOptions = {}) {
   const clock = { now: 1_000_000 };
@@ -91,6 +92,51 @@ describe("Topics in memory", () => {
     expect(hub.counts.topics).toBe(3);
     const kept = [..."abcd"].filter((name) => read(hub, name, starts.get(name)!) !== undefined);
     expect(kept.join("")).toBe("acd");
+  });
+
+  it("hold so much together, and the one written longest ago goes first", () => {
+    const { hub } = open({ maxTotalLength: 10 });
+    const starts = new Map([..."abc"].map((name) => [name, hub.position(name)]));
+    const kept = () => [..."abc"].map((name) => read(hub, name, starts.get(name)!));
+    for (const name of "ab") hub.publish(name, name.repeat(4));
+    hub.publish("a", "aa");
+    expect(kept()).toEqual(["aaaa aa", "bbbb", ""]);
+    hub.publish("c", "cccc");
+    expect(kept()).toEqual(["aaaa aa", undefined, "cccc"]);
+    expect(hub.exists("b")).toBe(false);
+    // One that is alone with too much loses its own oldest.
+    const last = hub.publish("c", "ccccc");
+    expect(kept()).toEqual([undefined, undefined, "cccc ccccc"]);
+    hub.publish("c", "cc");
+    expect([hub.counts.topics, read(hub, "c", starts.get("c")!)]).toEqual([1, undefined]);
+    expect(read(hub, "c", last)).toBe("cc");
+  });
+
+  it("hold no more than that together, whatever is published, deleted and expires", () => {
+    const random = new Random(7);
+    const { hub, clock } = open({ maxTotalLength: 500, maxLength: 200, maxEvents: 8, ttlMs: 50 });
+    const cursors = new Map<string, string[]>();
+    let most = 0;
+    for (let step = 0; step < 3_000; step++) {
+      const topic = `t${random.int(12)}`;
+      const own = cursors.get(topic) ?? [hub.position(topic)];
+      cursors.set(topic, own);
+      if (random.int(20) === 0) hub.delete(topic);
+      else own.push(hub.publish(topic, "x".repeat(random.int(90))));
+      // No more events than eight are kept of one topic.
+      if (own.length > 9) own.shift();
+      clock.now += random.int(3);
+      if (step % 10 > 0) continue;
+      let held = 0;
+      for (const [name, all] of cursors) {
+        const from = all.find((cursor) => read(hub, name, cursor) !== undefined);
+        if (from !== undefined) held += read(hub, name, from)!.replaceAll(" ", "").length;
+      }
+      expect(held).toBeLessThanOrEqual(500);
+      most = Math.max(most, held);
+    }
+    // The sum is kept right: what is gone is not counted for ever.
+    expect(most).toBeGreaterThan(400);
   });
 
   it("leave the memory after their time, also when nobody asks for them", () => {

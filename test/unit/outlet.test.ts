@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type EventHub, MemoryHub } from "anyrev";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { EventStream } from "../../src/server/event-stream.ts";
 import { PostOutlet, resumeStream } from "../../src/server/outlet.ts";
 import { EventParser } from "../support/event-parser.ts";
@@ -117,7 +117,7 @@ describe.each(hubs)("A call's stream through a hub %s", (_, create) => {
     expect(steps(rest.texts())).toEqual(["answer"]);
   });
 
-  it("is unknown to another session", async () => {
+  it("is unknown to another session, and no other stream of its own session", async () => {
     const hub = create();
     const { outlet } = open(hub);
     outlet.send(message(0));
@@ -125,8 +125,10 @@ describe.each(hubs)("A call's stream through a hub %s", (_, create) => {
     outlet.finish("{}");
     await reader.over();
     const [{ id } = { id: "" }] = reader.parser.events;
+    const other = `${crypto.randomUUID()}.${id.split(".").at(-1)}`;
     const stolen = new EventStream();
-    await resumeStream(hub, "another", id, stolen);
+    expect(await resumeStream(hub, "another", id, stolen)).toBe(false);
+    expect(await resumeStream(hub, "s", other, stolen)).toBe(false);
     const thief = read(stolen);
     await delay(20);
     expect(thief.texts()).toEqual([]);
@@ -157,6 +159,31 @@ describe("A call's stream", () => {
     }
   });
 
+  it("is found again however long its call is silent, and no longer than it is kept", async () => {
+    vi.useFakeTimers();
+    try {
+      const hub = new MemoryHub({ ttlMs: 90_000 });
+      const { outlet } = open(hub);
+      outlet.begin();
+      const first = read(outlet.stream!);
+      outlet.stream?.disconnect();
+      await vi.advanceTimersByTimeAsync(3_600_000);
+      const again = new EventStream();
+      expect(await resumeStream(hub, "s", first.parser.lastEventId, again)).toBe(true);
+      const rest = read(again);
+      outlet.finish('{"answer":1}');
+      await vi.advanceTimersByTimeAsync(0);
+      expect([rest.isOver(), steps(rest.texts())]).toEqual([true, ["answer"]]);
+      expect(vi.getTimerCount()).toBe(0);
+      await vi.advanceTimersByTimeAsync(90_000);
+      const late = new EventStream();
+      expect(await resumeStream(hub, "s", first.parser.lastEventId, late)).toBe(false);
+      expect(hub.counts).toEqual({ topics: 0, followers: 0 });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it("tells those who wait for its loss when nobody can come back, and not before", () => {
     const outlet = new PostOutlet(undefined, keepAliveMs);
     let lost = 0;
@@ -173,7 +200,9 @@ describe.each(failures)("A call's stream, where the hub %s", (_, fail) => {
   it.each(["publish", "position", "follow"] as const)(
     "at %s, is written to without it",
     async (method) => {
-      const { outlet, faults } = open(withMethods(new MemoryHub(), { [method]: fail }));
+      // A stream that is primed begins with its own event instead.
+      const primed = method !== "position";
+      const { outlet, faults } = open(withMethods(new MemoryHub(), { [method]: fail }), primed);
       outlet.send(message(0));
       const reader = read(outlet.stream!);
       outlet.send(message(1));
@@ -184,6 +213,32 @@ describe.each(failures)("A call's stream, where the hub %s", (_, fail) => {
       expect(faults).toEqual([expect.objectContaining({ message: "the hub is down" })]);
     },
   );
+
+  it("at a sign of life alone, goes on as before", async () => {
+    vi.useFakeTimers();
+    try {
+      const whole = new MemoryHub();
+      let isDown = false;
+      const hub = withMethods(whole, {
+        publish: (topic, data) => (isDown ? fail() : whole.publish(topic, data)),
+      });
+      const { outlet, faults } = open(hub);
+      outlet.send(message(0));
+      const first = read(outlet.stream!);
+      outlet.stream?.disconnect();
+      isDown = true;
+      await vi.advanceTimersByTimeAsync(60_000);
+      isDown = false;
+      outlet.finish('{"answer":1}');
+      await vi.advanceTimersByTimeAsync(0);
+      const again = new EventStream();
+      expect(await resumeStream(hub, "s", first.parser.lastEventId, again)).toBe(true);
+      expect(steps(read(again).texts())).toEqual(["answer"]);
+      expect([faults.length, vi.getTimerCount()]).toEqual([1, 0]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
 
   it("in the midst of it, still brings the answer", async () => {
     const whole = new MemoryHub();

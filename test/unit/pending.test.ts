@@ -171,11 +171,11 @@ describe("A question of a call that is over", () => {
     const hub = new MemoryHub();
     let goOn = (): void => undefined;
     const slow = withMethods(hub, {
-      position: async (topic) => {
+      publish: async (topic, data) => {
         await new Promise<void>((resolve) => {
           goOn = resolve;
         });
-        return hub.position(topic);
+        return hub.publish(topic, data);
       },
     });
     const [pending, by, call] = [new PendingQuestions(slow), caller(), new AbortController()];
@@ -211,16 +211,48 @@ describe("A question between two workers", () => {
     await expect(answer).rejects.toThrow(/not now/);
   });
 
-  it("puts nothing into the hub for an id that no worker gives out", async () => {
+  it("puts nothing into the hub for an id that no worker gave out", async () => {
     const hub = new MemoryHub();
     const pending = new PendingQuestions(hub);
     for (const id of ["", "ask-", "1", 7, `ask-${"a".repeat(1_000)}`, "ask-../../x", null]) {
       await pending.settle(reply(undefined, { id }));
     }
+    for (let count = 0; count < 100; count++) {
+      await pending.settle(reply(undefined, { id: `ask-${crypto.randomUUID()}` }));
+    }
     expect(hub.counts.topics).toBe(0);
   });
 
-  it.each(["publish", "position", "follow", "delete"] as const)(
+  it("puts nothing into the hub for an answer that comes too late", async () => {
+    const hub = new MemoryHub();
+    const [asks, answers, by] = [new PendingQuestions(hub), new PendingQuestions(hub), caller()];
+    const answer = ask(asks, by, { timeoutMs: 500 });
+    await vi.advanceTimersByTimeAsync(500);
+    await expect(answer).rejects.toThrow(/not answered/);
+    await answers.settle(reply(by.sent[0]));
+    expect(hub.counts).toEqual({ topics: 0, followers: 0 });
+  });
+
+  it.each(["goes on", "fails at it once"])(
+    "is answered through the other also after hours, where the hub %s",
+    async (how) => {
+      const whole = new MemoryHub({ ttlMs: 150_000 });
+      let published = 0;
+      const hub = withMethods(whole, {
+        publish: (topic, data) => {
+          if (how !== "goes on" && ++published === 2) throw new Error("down");
+          return whole.publish(topic, data);
+        },
+      });
+      const [asks, answers, by] = [new PendingQuestions(hub), new PendingQuestions(hub), caller()];
+      const answer = ask(asks, by, { timeoutMs: 24 * 3_600_000 });
+      await vi.advanceTimersByTimeAsync(3 * 3_600_000);
+      await answers.settle(reply(by.sent[0], { result: "at last" }));
+      expect(await answer).toBe("at last");
+    },
+  );
+
+  it.each(["publish", "exists", "follow", "delete"] as const)(
     "leaves no rejection behind when %s of the hub fails, at once or later",
     async (broken) => {
       const failures = [
@@ -236,7 +268,7 @@ describe("A question between two workers", () => {
         const answer = ask(pending, by);
         await turn();
         const asked = by.sent.length > 0;
-        expect(asked).toBe(broken === "publish" || broken === "delete");
+        expect(asked).toBe(broken === "exists" || broken === "delete");
         if (asked) await pending.settle(reply(by.sent[0], { result: "here" }));
         const [settled] = await Promise.allSettled([answer]);
         expect(settled?.status).toBe(asked ? "fulfilled" : "rejected");

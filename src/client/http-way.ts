@@ -1,0 +1,223 @@
+/** What both HTTP transports do alike: whose headers go out, and how a body is read. */
+import { isPromise } from "../util/awaitable.ts";
+import type { Ending } from "../util/ending.ts";
+import { ClientError } from "./errors.ts";
+import { EventSourceReader, type SourceEvent } from "./event-source.ts";
+import { exchange, type HttpAnswer, type HttpOutgoing, type HttpSender } from "./http-exchange.ts";
+import { isEventStream, type ReadAnswer } from "./http-failure.ts";
+import { waitFor } from "./patience.ts";
+import { parseMessages } from "./read-messages.ts";
+
+type HeaderRecord = Readonly<Record<string, string>>;
+
+/** Headers of the user's own, such as credentials; a function is asked before each request. */
+export type HeaderSource = HeaderRecord | (() => HeaderRecord | Promise<HeaderRecord>);
+
+export interface HttpWayOptions {
+  /**
+   * Sent with every request, to the server's origin only. Those of the protocol win over
+   * them.
+   */
+  readonly headers?: HeaderSource | undefined;
+  /**
+   * Bytes of one answer, and characters of one event of a stream; what is larger would fill
+   * the memory. @default 16777216
+   */
+  readonly maxMessageBytes?: number | undefined;
+  /**
+   * Levels of nesting in a message at most: what is deeper overflows the stack of whoever walks
+   * it. Schemas and results nest deeper than what a server is asked. @default 512
+   */
+  readonly maxDepth?: number | undefined;
+  /**
+   * How long an open stream may be silent before it counts as broken, in milliseconds. Any
+   * byte is a sign of life, and servers of ours give one every 20 seconds; others give none,
+   * so there is no default.
+   */
+  readonly idleTimeoutMs?: number | undefined;
+}
+
+export interface Going {
+  readonly method: HttpOutgoing["method"];
+  /** Where to, if not to the server's own URL. */
+  readonly url?: URL | undefined;
+  /** Those that the revision adds; names in lower case, as in all of these. */
+  readonly headers: HeaderRecord;
+  /** Those that every request of its kind has. */
+  readonly common: HeaderRecord;
+  /** Of a session, and of a place in a stream. */
+  readonly place?: HeaderRecord | undefined;
+  readonly body?: string | undefined;
+  readonly signal: AbortSignal;
+  readonly repeatable: boolean;
+}
+
+export class HttpWay {
+  readonly url: URL;
+  readonly sender: HttpSender;
+  readonly maxMessageBytes: number;
+  readonly maxDepth: number;
+  readonly #idleTimeoutMs: number | undefined;
+  readonly #own: HeaderRecord | (() => HeaderRecord | Promise<HeaderRecord>);
+  readonly #ending: Ending;
+
+  /** @throws TypeError for a URL that is not http or https, or that carries credentials */
+  constructor(url: string | URL, sender: HttpSender, options: HttpWayOptions, ending: Ending) {
+    this.url = toHttpUrl(url);
+    this.sender = sender;
+    this.maxMessageBytes = options.maxMessageBytes ?? 16_777_216;
+    this.maxDepth = options.maxDepth ?? 512;
+    this.#idleTimeoutMs = options.idleTimeoutMs;
+    const { headers = {} } = options;
+    this.#own = typeof headers === "function" ? headers : lowerCase(headers);
+    this.#ending = ending;
+  }
+
+  send(going: Going): Promise<HttpAnswer> {
+    if (typeof this.#own !== "function") return this.#sendWith(this.#own, going);
+    return this.#ask(this.#own, going).then((own) => this.#sendWith(own, going));
+  }
+
+  #sendWith(own: HeaderRecord, going: Going): Promise<HttpAnswer> {
+    const { method, url = this.url, body, signal, repeatable, place } = going;
+    // Filled by hand: spreading would make objects that are slow to read, once for each call.
+    const headers: Record<string, string> = {};
+    fill(headers, own);
+    fill(headers, going.headers);
+    fill(headers, going.common);
+    if (place !== undefined) fill(headers, place);
+    return exchange(this.sender, { method, url, headers, body, signal, repeatable });
+  }
+
+  async #ask(
+    headers: () => HeaderRecord | Promise<HeaderRecord>,
+    { signal, method }: Going,
+  ): Promise<HeaderRecord> {
+    // What ends a session is sent when all else has ended.
+    const ending = method === "DELETE" ? undefined : this.#ending;
+    try {
+      const made = headers();
+      return lowerCase(isPromise(made) ? await waitFor(made, signal, ending) : made);
+    } catch (cause) {
+      if (signal.aborted || cause instanceof ClientError) throw cause;
+      throw new ClientError("unreachable", "the headers for a request could not be made", {
+        cause,
+      });
+    }
+  }
+
+  /** The body of an answer that is no stream; nothing of a refusal that is too large to be one. */
+  async read(answer: HttpAnswer): Promise<ReadAnswer> {
+    let text = "";
+    try {
+      // One that is a stream may never end.
+      if (isEventStream(answer)) answer.discard();
+      else text = await answer.text(this.maxMessageBytes);
+    } catch (cause) {
+      const isTooLarge = cause instanceof ClientError && cause.kind === "too-large";
+      if (!isTooLarge || answer.status < 400) throw cause;
+    }
+    return {
+      answer,
+      text,
+      messages: text === "" ? undefined : parseMessages(text, this.maxDepth),
+    };
+  }
+
+  /**
+   * The events of one connection; `position` is kept up to date with them.
+   *
+   * @throws what the answer's chunks throw
+   */
+  async *events(answer: HttpAnswer, position: Position): AsyncGenerator<SourceEvent> {
+    const reader = new EventSourceReader(this.maxMessageBytes);
+    const idle = this.#watch(answer);
+    try {
+      for await (const chunk of answer.chunks()) {
+        idle.alive();
+        const events = reader.feed(chunk);
+        const { lastEventId } = reader;
+        if (lastEventId !== undefined && lastEventId !== position.lastEventId) {
+          position.lastEventId = lastEventId;
+          position.news++;
+        }
+        position.retryMs = reader.retryMs ?? position.retryMs;
+        position.news += events.length;
+        yield* events;
+      }
+    } finally {
+      idle.stop();
+    }
+  }
+
+  #watch(answer: HttpAnswer): { alive(): void; stop(): void } {
+    const ms = this.#idleTimeoutMs;
+    if (ms === undefined) return { alive: () => undefined, stop: () => undefined };
+    let timer = setTimeout(() => answer.discard(), ms);
+    return {
+      alive: () => {
+        clearTimeout(timer);
+        timer = setTimeout(() => answer.discard(), ms);
+      },
+      stop: () => clearTimeout(timer),
+    };
+  }
+}
+
+/**
+ * The data of an event that carries a message. Those of other names are for readers who know
+ * them, such as a ping; one without data tells its id.
+ */
+export function messageOf(event: SourceEvent): string | undefined {
+  return event.kind === "event" && event.name === "message" && event.data !== ""
+    ? event.data
+    : undefined;
+}
+
+/** Where a stream stands: what it takes to go on with it over another connection. */
+export interface Position {
+  lastEventId: string | undefined;
+  retryMs: number | undefined;
+  /** How many events brought something. */
+  news: number;
+}
+
+export function createPosition(): Position {
+  return { lastEventId: undefined, retryMs: undefined, news: 0 };
+}
+
+/** Longer ones are no place to go on from: they would make headers that no server takes. */
+const maxIdLength = 4_096;
+
+/**
+ * An event id as a header carries it: its UTF-8, byte for byte (HTML standard, 9.2.3). An
+ * empty one is no place to go on from, and one with control characters no header.
+ */
+export function toLastEventId({ lastEventId: id }: Position): string | undefined {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
+  if (!id || id.length > maxIdLength || /[\x00-\x1f\x7f]/.test(id)) return undefined;
+  return String.fromCharCode(...new TextEncoder().encode(id));
+}
+
+function toHttpUrl(given: string | URL): URL {
+  const url = new URL(given);
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    throw new TypeError(`a server's URL begins with http: or https:, not ${url.protocol}`);
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new TypeError("credentials belong into the headers option, not into the URL");
+  }
+  return url;
+}
+
+function fill(headers: Record<string, string>, more: HeaderRecord): void {
+  for (const name in more) {
+    const value = more[name];
+    if (value !== undefined) headers[name] = value;
+  }
+}
+
+/** @throws TypeError for what no header can carry: a line break in it would forge another */
+function lowerCase(headers: HeaderRecord): HeaderRecord {
+  return Object.fromEntries(new Headers(headers));
+}
