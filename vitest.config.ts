@@ -6,6 +6,7 @@ const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.m
 export default defineConfig({
   resolve: {
     alias: [
+      { find: /^anyrev\/auth$/, replacement: source("auth/index.ts") },
       { find: /^anyrev\/client$/, replacement: source("node/client.ts") },
       { find: /^anyrev\/node$/, replacement: source("node/index.ts") },
       { find: /^anyrev\/stores\/(\w+)$/, replacement: source("stores/$1.ts") },

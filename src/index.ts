@@ -3,6 +3,8 @@
  * speaks. This entry runs on any JavaScript runtime; `anyrev/node` adds what Node has.
  */
 
+export type { AuthOptions } from "./auth/gate.ts";
+export { type Access, anyone, type Principal, type Visibility } from "./core/access.ts";
 export type {
   AnswerContent,
   FormOptions,

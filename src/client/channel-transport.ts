@@ -19,7 +19,10 @@ export interface ChannelTransportOptions {
    * over, and what it answers is rejected with `too-large`. @default 67108864
    */
   readonly maxMessageBytes?: number | undefined;
-  /** Levels of nesting in a message at most. @default 64 */
+  /**
+   * Levels of nesting in a message at most: what is deeper overflows the stack of whoever walks
+   * it. Schemas and results nest deeper than what a server is asked. @default 512
+   */
   readonly maxDepth?: number | undefined;
 }
 
@@ -58,7 +61,7 @@ export class ChannelTransport implements Transport {
   constructor(duplex: Duplex, options: ChannelTransportOptions = {}) {
     this.#duplex = duplex;
     this.#maxMessageBytes = options.maxMessageBytes ?? 67_108_864;
-    this.#maxDepth = options.maxDepth ?? 64;
+    this.#maxDepth = options.maxDepth ?? 512;
     this.#lines = new LineReader(this.#maxMessageBytes, edgeBytes);
   }
 

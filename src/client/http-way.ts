@@ -24,7 +24,10 @@ export interface HttpWayOptions {
    * the memory. @default 16777216
    */
   readonly maxMessageBytes?: number | undefined;
-  /** Levels of nesting in a message at most. @default 64 */
+  /**
+   * Levels of nesting in a message at most: what is deeper overflows the stack of whoever walks
+   * it. Schemas and results nest deeper than what a server is asked. @default 512
+   */
   readonly maxDepth?: number | undefined;
   /**
    * How long an open stream may be silent before it counts as broken, in milliseconds. Any
@@ -63,7 +66,7 @@ export class HttpWay {
     this.url = toHttpUrl(url);
     this.sender = sender;
     this.maxMessageBytes = options.maxMessageBytes ?? 16_777_216;
-    this.maxDepth = options.maxDepth ?? 64;
+    this.maxDepth = options.maxDepth ?? 512;
     this.#idleTimeoutMs = options.idleTimeoutMs;
     const { headers = {} } = options;
     this.#own = typeof headers === "function" ? headers : lowerCase(headers);
@@ -214,8 +217,7 @@ function fill(headers: Record<string, string>, more: HeaderRecord): void {
   }
 }
 
+/** @throws TypeError for what no header can carry: a line break in it would forge another */
 function lowerCase(headers: HeaderRecord): HeaderRecord {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
-  );
+  return Object.fromEntries(new Headers(headers));
 }

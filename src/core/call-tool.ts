@@ -1,6 +1,7 @@
 /** Running one tool: arguments in, checked; a plain value or content out, checked. */
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import type { JsonObject } from "../util/json.ts";
+import { findLack } from "./access.ts";
 import { Content } from "./content.ts";
 import type { Run } from "./dispatch.ts";
 import type { ToolEntry } from "./entries.ts";
@@ -12,13 +13,15 @@ import { listIssues, type Validation } from "./schema.ts";
 import { toUnavailable } from "./unavailable.ts";
 
 export function callTool(name: string, args: JsonObject, run: Run): Awaitable<Outcome> {
-  const tool = run.service.registry.tool(name, run.view);
+  const tool = run.service.registry.tool(name, run.view, run.access);
   if (tool === undefined) {
     return failure(
       "invalid-params",
       `Unknown tool: ${shorten(name)}; tools/list names those there are`,
     );
   }
+  const lack = findLack(`the tool ${tool.name}`, tool.restriction, run.access);
+  if (lack !== undefined) return lack;
   try {
     const outcome = start(tool, args, run);
     return isPromise(outcome) ? outcome.catch((cause) => thrown(tool, cause, run)) : outcome;

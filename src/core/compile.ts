@@ -1,5 +1,6 @@
 /** From what an author wrote to what is served: done once, so that no request pays for it. */
 import { toAsciiUri } from "../util/uri.ts";
+import { isScope, type Restriction } from "./access.ts";
 import type {
   PromptArguments,
   PromptHandler,
@@ -141,11 +142,26 @@ function common(
   name: string,
   options: Pick<
     ToolOptions<undefined, undefined>,
-    "title" | "description" | "icons" | "meta" | "since"
+    "title" | "description" | "icons" | "meta" | "since" | "scopes" | "visibleTo"
   >,
 ) {
   const { title, description, icons, meta, since } = options;
-  return { key, name, title, description, icons, _meta: meta, since };
+  const restriction = readRestriction(name, options);
+  return { key, name, title, description, icons, _meta: meta, since, restriction };
+}
+
+function readRestriction(
+  name: string,
+  { scopes = [], visibleTo }: Pick<ToolOptions<undefined, undefined>, "scopes" | "visibleTo">,
+): Restriction | undefined {
+  const bad = scopes.find((scope) => !isScope(scope));
+  if (bad !== undefined) {
+    throw new DeclarationError(
+      `${JSON.stringify(bad)} is no scope for ${JSON.stringify(name)}: one is printable ASCII without blanks, quotes and backslashes`,
+    );
+  }
+  if (scopes.length === 0 && visibleTo === undefined) return undefined;
+  return Object.freeze({ scopes: Object.freeze([...scopes]), visibleTo });
 }
 
 function assertName(what: string, name: string): void {

@@ -1,5 +1,6 @@
 /** Suggestions for an argument of a prompt or of a resource template. */
 import { type Awaitable, after } from "../util/awaitable.ts";
+import { findLack } from "./access.ts";
 import type { Operation } from "./call.ts";
 import { shorten } from "./call-tool.ts";
 import type { Run } from "./dispatch.ts";
@@ -16,13 +17,17 @@ export function complete(asked: Complete, run: Run): Awaitable<Outcome> {
   const { registry } = run.service;
   const entry =
     asked.of === "prompt"
-      ? registry.prompt(asked.target, run.view)
-      : registry.template(asked.target, run.view);
+      ? registry.prompt(asked.target, run.view, run.access)
+      : registry.template(asked.target, run.view, run.access);
   if (entry === undefined) {
     // A reference may be the URI of a plain resource too, which has nothing to complete.
-    if (asked.of === "template" && registry.resource(asked.target, run.view)) return nothing;
+    if (asked.of === "template" && registry.resource(asked.target, run.view, run.access)) {
+      return nothing;
+    }
     return failure("invalid-params", `Unknown ${asked.of}: ${shorten(asked.target)}`);
   }
+  const lack = findLack(`the ${asked.of} ${entry.name}`, entry.restriction, run.access);
+  if (lack !== undefined) return lack;
   const completer = entry.completers.get(asked.argument);
   if (completer === undefined) return nothing;
   if (typeof completer !== "function") {

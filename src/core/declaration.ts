@@ -1,6 +1,7 @@
 /** The shapes an author fills in. */
 import type { Awaitable } from "../util/awaitable.ts";
 import type { JsonObject } from "../util/json.ts";
+import type { Visibility } from "./access.ts";
 import type { Bytes, Content } from "./content.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Annotations, CacheHints, Icon, PromptMessage, ToolAnnotations } from "./model.ts";
@@ -19,6 +20,19 @@ interface DeclarationOptions {
    * neither listed nor callable. @default every revision
    */
   readonly since?: string | undefined;
+  /**
+   * What a caller must have been allowed to use this, all of them. Without one of them it gets
+   * 403 with their names, so that its client can ask for more. Over HTTP nobody has any without
+   * `auth`; a peer over stdio is who started the server, and has all. @default none
+   */
+  readonly scopes?: readonly string[] | undefined;
+  /**
+   * Whether this exists for a caller: for others it is neither listed nor known under its name.
+   * Called often, so it looks at nothing but the principal; undefined is somebody unknown, or
+   * the peer over stdio. Answers that depend on it are marked as private by themselves.
+   * @default for all
+   */
+  readonly visibleTo?: Visibility | undefined;
 }
 
 export interface ToolOptions<In extends Schema | undefined, Out extends Schema | undefined>

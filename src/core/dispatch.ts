@@ -1,5 +1,6 @@
 /** From an operation to its outcome, in no revision's terms. */
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
+import type { Access } from "./access.ts";
 import type { Call, Operation } from "./call.ts";
 import { callTool } from "./call-tool.ts";
 import { complete } from "./complete.ts";
@@ -29,6 +30,8 @@ export interface Run {
   readonly states: StateSealer;
   /** Whom everything addressable that the call makes belongs to; empty for anyone. */
   readonly principal: string;
+  /** What its caller may see and do. */
+  readonly access: Access;
   readonly view: View;
   readonly ex: Exchange;
 }
@@ -79,7 +82,7 @@ function perform(asked: Operation, run: Run): Awaitable<Outcome> {
     case "call-tool":
       return callTool(asked.target, asked.arguments, run);
     case "list": {
-      const page = run.service.registry.page(asked.list, asked.cursor, run.view);
+      const page = run.service.registry.page(asked.list, asked.cursor, run.view, run.access);
       return page === undefined
         ? failure(
             "invalid-params",
@@ -96,9 +99,10 @@ function perform(asked: Operation, run: Run): Awaitable<Outcome> {
     case "initialize":
     case "discover":
       return description;
+    case "subscribe":
+      return run.service.registry.watchable(asked.uri, run.view, run.access) ?? empty;
     case "ping":
     case "set-log-level":
-    case "subscribe":
     case "unsubscribe":
     case "listen":
       return empty;

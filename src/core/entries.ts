@@ -1,6 +1,7 @@
 /** What a declaration compiles to. Projected by adapters, run by dispatch. */
 import type { Awaitable } from "../util/awaitable.ts";
 import type { JsonObject } from "../util/json.ts";
+import type { Restriction } from "./access.ts";
 import type { Completer, PromptReturn, ResourceReturn } from "./declaration.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Annotations, CacheHints, Icon, ToolAnnotations } from "./model.ts";
@@ -12,6 +13,8 @@ interface EntryBase {
   /** What identifies it in its list: a name, a URI or a template. */
   readonly key: string;
   readonly since: string | undefined;
+  /** Undefined where everybody may see and use it. */
+  readonly restriction: Restriction | undefined;
   readonly name: string;
   readonly title: string | undefined;
   readonly description: string | undefined;

@@ -2,6 +2,7 @@
 
 import type { Awaitable } from "../util/awaitable.ts";
 import type { JsonObject } from "../util/json.ts";
+import { type Access, holds, insufficientScope, type Principal } from "./access.ts";
 import {
   type AnswerContent,
   ask,
@@ -26,6 +27,7 @@ import {
   resource,
   text,
 } from "./content.ts";
+import { Rejection } from "./errors.ts";
 import { type Asking, Inquiry } from "./inquiry.ts";
 import type { ClientCapabilities, Implementation } from "./model.ts";
 import type { Notice } from "./notice.ts";
@@ -45,6 +47,7 @@ export interface SessionView {
 }
 
 export interface ExchangeContext {
+  readonly access: Access;
   readonly session: SessionView | undefined;
   /** Where sessions are kept for this caller. */
   readonly keeper: SessionKeeper;
@@ -116,6 +119,32 @@ export class Exchange {
   constructor(call: Call, context: ExchangeContext) {
     this.#call = call;
     this.#context = context;
+  }
+
+  /** Who the caller is, by credentials that were checked; undefined where nobody was asked. */
+  get principal(): Principal | undefined {
+    return this.#context.access.principal;
+  }
+
+  /**
+   * Whose this call is, as one text: the same for the same issuer, subject and client, also
+   * with another token; "" where nobody was asked. Keep it beside whatever you give out an id
+   * for, and treat an id of another owner like one that is unknown.
+   */
+  get owner(): string {
+    return this.#context.access.owner;
+  }
+
+  /**
+   * Goes on only for a caller that was allowed all of these, for what depends on the arguments.
+   * Others get what a declaration with `scopes` gives them; before anything else is told, that
+   * is a 403 over HTTP, so call it first.
+   *
+   * @throws what stops the handler. Let it pass.
+   */
+  requireScopes(...scopes: readonly string[]): void {
+    if (holds(this.#context.access, scopes)) return;
+    throw new Rejection(insufficientScope("this", scopes));
   }
 
   /** Who the caller says it is. Not verified: for display and logs, never for access. */

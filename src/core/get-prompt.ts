@@ -1,5 +1,6 @@
 /** Getting a prompt: its arguments are strings, checked against what it declares. */
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
+import { findLack } from "./access.ts";
 import { shorten } from "./call-tool.ts";
 import { Content, user } from "./content.ts";
 import type { PromptReturn } from "./declaration.ts";
@@ -13,13 +14,15 @@ export function getPrompt(
   args: Readonly<Record<string, string>>,
   run: Run,
 ): Awaitable<Outcome> {
-  const prompt = run.service.registry.prompt(name, run.view);
+  const prompt = run.service.registry.prompt(name, run.view, run.access);
   if (prompt === undefined) {
     return failure(
       "invalid-params",
       `Unknown prompt: ${shorten(name)}; prompts/list names those there are`,
     );
   }
+  const lack = findLack(`the prompt ${prompt.name}`, prompt.restriction, run.access);
+  if (lack !== undefined) return lack;
   const missing = prompt.arguments.find(
     (argument) => argument.required === true && !Object.hasOwn(args, argument.name),
   );

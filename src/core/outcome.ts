@@ -21,6 +21,8 @@ export type FailureKind =
   | "cancelled"
   | "unavailable"
   | "internal"
+  | "unauthorized"
+  | "insufficient-scope"
   | "forbidden"
   | "not-found"
   | "method-not-allowed"
@@ -34,6 +36,8 @@ export interface Failure {
   /** For the person who reads it: what was wrong, where, what would be right. */
   readonly message: string;
   readonly data?: JsonObject | undefined;
+  /** What the caller would have to be allowed, where that is why. */
+  readonly scopes?: readonly string[] | undefined;
 }
 
 export function failure(kind: FailureKind, message: string, data?: JsonObject): Failure {

@@ -1,13 +1,14 @@
 /** Reading a resource: a declared URI first, else the first template that matches it. */
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import { toAsciiUri } from "../util/uri.ts";
+import { findLack } from "./access.ts";
 import { shorten } from "./call-tool.ts";
 import { toBase64 } from "./content.ts";
 import type { ResourcePart, ResourceReturn } from "./declaration.ts";
 import type { Run } from "./dispatch.ts";
 import type { ResourceEntry, TemplateEntry } from "./entries.ts";
 import { McpError } from "./errors.ts";
-import type { ResourceContents } from "./model.ts";
+import type { CacheHints, ResourceContents } from "./model.ts";
 import { failure, type Outcome } from "./outcome.ts";
 
 export function readResource(uri: string, run: Run): Awaitable<Outcome> {
@@ -21,13 +22,17 @@ export function readResource(uri: string, run: Run): Awaitable<Outcome> {
 
 function find(uri: string, run: Run): Awaitable<Outcome> {
   const { registry } = run.service;
-  const declared = registry.resource(uri, run.view);
+  const declared = registry.resource(uri, run.view, run.access);
   if (declared !== undefined) {
+    const lack = findLack(`the resource ${declared.name}`, declared.restriction, run.access);
+    if (lack !== undefined) return lack;
     return after(declared.read(uri, run.ex), (returned) => finish(declared, uri, returned, run));
   }
-  for (const entry of registry.templates(run.view)) {
+  for (const entry of registry.templates(run.view, run.access)) {
     const variables = entry.template.match(uri);
     if (variables === undefined) continue;
+    const lack = findLack(`the resource ${entry.name}`, entry.restriction, run.access);
+    if (lack !== undefined) return lack;
     return after(entry.read(variables, run.ex), (returned) => finish(entry, uri, returned, run));
   }
   return notFound(uri);
@@ -44,8 +49,13 @@ function finish(
   return {
     kind: "contents",
     contents: parts.map((part) => toContents(part, toAsciiUri(uri), entry.mimeType)),
-    cache: entry.cache ?? service.cache.reads,
+    cache: toHints(entry, entry.cache ?? service.cache.reads),
   };
+}
+
+/** What some callers may not read is never shared between callers, whatever was declared. */
+function toHints({ restriction }: ResourceEntry | TemplateEntry, hints: CacheHints): CacheHints {
+  return restriction === undefined ? hints : { ...hints, scope: "private" };
 }
 
 function toContents(

@@ -2,8 +2,10 @@
 import { decodeToken, encodeToken } from "../util/base64.ts";
 import { isObject } from "../util/json.ts";
 import { toAsciiUri } from "../util/uri.ts";
+import { type Access, findLack, holds, isVisible, type Restriction } from "./access.ts";
 import type { PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from "./entries.ts";
 import { DeclarationError } from "./errors.ts";
+import type { Failure } from "./outcome.ts";
 
 export type ListName = "tools" | "resources" | "templates" | "prompts";
 
@@ -19,6 +21,8 @@ export interface Page {
   readonly list: ListName;
   readonly entries: readonly Entry[];
   readonly nextCursor: string | undefined;
+  /** Other callers may see another listing. */
+  readonly isPrivate: boolean;
 }
 
 interface Listing {
@@ -28,17 +32,30 @@ interface Listing {
   readonly pages: Map<number, Page>;
 }
 
+/** Visibility sets whose listings are kept, for each list and view; the longest unused goes first. */
+const maxKeptListings = 64;
+
 export class Registry {
   readonly #tools: Map<string, ToolEntry> = new Map();
   readonly #resources: Map<string, ResourceEntry> = new Map();
   readonly #templates: Map<string, TemplateEntry> = new Map();
   readonly #prompts: Map<string, PromptEntry> = new Map();
-  readonly #listings: Record<ListName, WeakMap<View, Listing>> = {
+  /** By what the caller can see of the entries that not everyone sees. */
+  readonly #listings: Record<ListName, WeakMap<View, Map<string, Listing>>> = {
     tools: new WeakMap(),
     resources: new WeakMap(),
     templates: new WeakMap(),
     prompts: new WeakMap(),
   };
+  /** The entries that are not in everyone's listing. */
+  readonly #partial: Record<ListName, Set<Entry>> = {
+    tools: new Set(),
+    resources: new Set(),
+    templates: new Set(),
+    prompts: new Set(),
+  };
+  readonly #hidesLacking: boolean;
+  #restricted = false;
   readonly #declared: Set<ListName> = new Set();
   readonly #ordinals: WeakMap<Entry, number> = new WeakMap();
   #lastOrdinal = 0;
@@ -47,8 +64,9 @@ export class Registry {
   #frozen = false;
   #generation = 0;
 
-  constructor(pageSize: number) {
+  constructor(pageSize: number, hidesLacking = false) {
     this.#pageSize = pageSize;
+    this.#hidesLacking = hidesLacking;
   }
 
   get frozen(): boolean {
@@ -99,6 +117,7 @@ export class Registry {
         break;
     }
     this.#declared.add(entry.list);
+    if (entry.restriction !== undefined) this.#restrict(entry, entry.restriction);
     this.#completes ||= "completers" in entry && entry.completers.size > 0;
     this.#ordinals.set(entry, ++this.#lastOrdinal);
     this.#changed(entry.list);
@@ -110,35 +129,68 @@ export class Registry {
     const map = this.#map(entry.list);
     if (map.get(entry.key) !== entry) return false;
     map.delete(entry.key);
+    this.#partial[entry.list].delete(entry);
     this.#changed(entry.list);
     return true;
   }
 
-  tool(name: string, view: View): ToolEntry | undefined {
-    return visible(this.#tools.get(name), view);
+  /** Whether anything was ever declared that not everyone may see or use. */
+  get restricted(): boolean {
+    return this.#restricted;
   }
 
-  resource(uri: string, view: View): ResourceEntry | undefined {
-    return visible(this.#resources.get(toAsciiUri(uri)), view);
+  tool(name: string, view: View, access: Access): ToolEntry | undefined {
+    return visible(this.#tools.get(name), view, access);
   }
 
-  template(source: string, view: View): TemplateEntry | undefined {
-    return visible(this.#templates.get(source), view);
+  resource(uri: string, view: View, access: Access): ResourceEntry | undefined {
+    return visible(this.#resources.get(toAsciiUri(uri)), view, access);
   }
 
-  *templates(view: View): Generator<TemplateEntry> {
+  template(source: string, view: View, access: Access): TemplateEntry | undefined {
+    return visible(this.#templates.get(source), view, access);
+  }
+
+  *templates(view: View, access: Access): Generator<TemplateEntry> {
     for (const entry of this.#templates.values()) {
-      if (view.offers(entry.since)) yield entry;
+      if (visible(entry, view, access) !== undefined) yield entry;
     }
   }
 
-  prompt(name: string, view: View): PromptEntry | undefined {
-    return visible(this.#prompts.get(name), view);
+  prompt(name: string, view: View, access: Access): PromptEntry | undefined {
+    return visible(this.#prompts.get(name), view, access);
+  }
+
+  /** Why a caller may not watch what it can see; undefined where it may. */
+  watchable(uri: string, view: View, access: Access): Failure | undefined {
+    if (!this.#restricted) return undefined;
+    const entry = this.#serving(uri, (each) => visible(each, view, access) !== undefined);
+    return entry && findLack(`the resource ${entry.name}`, entry.restriction, access);
+  }
+
+  /** Whether a caller may hear of a resource: one that it cannot read tells it nothing. */
+  tells(uri: string, access: Access): boolean {
+    if (!this.#restricted) return true;
+    const entry = this.#serving(uri, () => true);
+    if (entry?.restriction === undefined) return true;
+    return isVisible(entry.restriction, access) && holds(access, entry.restriction.scopes);
+  }
+
+  #serving(
+    uri: string,
+    isSeen: (entry: ResourceEntry | TemplateEntry) => boolean,
+  ): ResourceEntry | TemplateEntry | undefined {
+    const declared = this.#resources.get(toAsciiUri(uri));
+    if (declared !== undefined && isSeen(declared)) return declared;
+    for (const entry of this.#templates.values()) {
+      if (isSeen(entry) && entry.template.match(uri) !== undefined) return entry;
+    }
+    return undefined;
   }
 
   /** The page that a cursor names, in declaration order; undefined for a cursor not of ours. */
-  page(list: ListName, cursor: string | undefined, view: View): Page | undefined {
-    const listing = this.#listing(list, view);
+  page(list: ListName, cursor: string | undefined, view: View, access: Access): Page | undefined {
+    const listing = this.#listing(list, view, access);
     const start = cursor === undefined ? 0 : findStart(list, cursor, listing.ordinals);
     if (start === undefined) return undefined;
     const kept = listing.pages.get(start);
@@ -150,6 +202,7 @@ export class Registry {
       entries: listing.entries.slice(start, end),
       nextCursor:
         last === undefined || end >= listing.entries.length ? undefined : writeCursor(list, last),
+      isPrivate: this.#partial[list].size > 0,
     };
     // Made-up cursors may point anywhere; only the pages of a walk from the start are kept.
     if (start % this.#pageSize === 0) listing.pages.set(start, page);
@@ -169,18 +222,52 @@ export class Registry {
     }
   }
 
-  #listing(list: ListName, view: View): Listing {
-    const kept = this.#listings[list].get(view);
-    if (kept !== undefined) return kept;
+  #listing(list: ListName, view: View, access: Access): Listing {
+    const partial = this.#partial[list];
+    const seen = partial.size === 0 ? "" : this.#seenOf(partial, access);
+    const kept = this.#listings[list].get(view) ?? new Map<string, Listing>();
+    const known = kept.get(seen);
+    if (known !== undefined) {
+      if (partial.size > 0) touch(kept, seen, known);
+      return known;
+    }
+    const listing = this.#makeListing(list, view, access);
+    touch(kept, seen, listing);
+    const [oldest] = kept.keys();
+    if (kept.size > maxKeptListings && oldest !== undefined) kept.delete(oldest);
+    this.#listings[list].set(view, kept);
+    return listing;
+  }
+
+  #makeListing(list: ListName, view: View, access: Access): Listing {
+    const partial = this.#partial[list];
     const all = [...this.#map(list).values()];
-    const entries = all.filter((entry) => view.offers(entry.since));
-    const listing: Listing = {
+    const entries = all.filter(
+      (entry) => view.offers(entry.since) && (!partial.has(entry) || this.#isListed(entry, access)),
+    );
+    return {
       entries,
       ordinals: entries.map((entry) => this.#ordinals.get(entry) ?? 0),
       pages: new Map(),
     };
-    this.#listings[list].set(view, listing);
-    return listing;
+  }
+
+  /** One letter for each entry: callers with the same text have the same listing. */
+  #seenOf(partial: ReadonlySet<Entry>, access: Access): string {
+    let seen = "";
+    for (const entry of partial) seen += this.#isListed(entry, access) ? "1" : "0";
+    return seen;
+  }
+
+  #isListed({ restriction }: Entry, access: Access): boolean {
+    if (!isVisible(restriction, access)) return false;
+    return !this.#hidesLacking || restriction === undefined || holds(access, restriction.scopes);
+  }
+
+  #restrict(entry: Entry, { scopes, visibleTo }: Restriction): void {
+    this.#restricted = true;
+    const isPartial = visibleTo !== undefined || (this.#hidesLacking && scopes.length > 0);
+    if (isPartial) this.#partial[entry.list].add(entry);
   }
 
   #changed(list: ListName): void {
@@ -194,8 +281,15 @@ export class Registry {
   }
 }
 
-function visible<E extends Entry>(entry: E | undefined, view: View): E | undefined {
-  return entry !== undefined && view.offers(entry.since) ? entry : undefined;
+function visible<E extends Entry>(entry: E | undefined, view: View, access: Access): E | undefined {
+  if (entry === undefined || !view.offers(entry.since)) return undefined;
+  return isVisible(entry.restriction, access) ? entry : undefined;
+}
+
+/** Puts a key last, so that those that nobody asks for come first. */
+function touch<V>(kept: Map<string, V>, key: string, value: V): void {
+  kept.delete(key);
+  kept.set(key, value);
 }
 
 /**

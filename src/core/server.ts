@@ -24,11 +24,19 @@ import { simplifySchema } from "./simplify-schema.ts";
 export interface ServerOptions extends Implementation {
   /** How to use this server, for the model. */
   readonly instructions?: string | undefined;
+  /**
+   * Leaves out of listings what a caller lacks the scopes for. Clients then never learn what
+   * more they could ask their user for. @default false
+   */
+  readonly hideLackingScopes?: boolean | undefined;
   /** Entries on a page of a listing. @default 500 */
   readonly pageSize?: number | undefined;
   readonly cache?:
     | {
-        /** For listings and discovery. @default { ttlMs: 0, scope: "public" } */
+        /**
+         * For listings and discovery; a listing that not everyone sees alike is private anyway.
+         * @default { ttlMs: 0, scope: "public" }, and "private" where callers say who they are
+         */
         readonly lists?: CacheHints | undefined;
         /** For readings that say nothing themselves. @default { ttlMs: 0, scope: "private" } */
         readonly reads?: CacheHints | undefined;
@@ -57,9 +65,12 @@ export interface Declared {
   remove(): boolean;
 }
 
+/** Told from one of an author's own by identity. */
+export const publicLists: CacheHints = Object.freeze({ ttlMs: 0, scope: "public" });
+
 const defaults = Object.freeze({
   pageSize: 500,
-  lists: Object.freeze({ ttlMs: 0, scope: "public" }),
+  lists: publicLists,
   reads: Object.freeze({ ttlMs: 0, scope: "private" }),
 } as const);
 
@@ -82,6 +93,7 @@ export class Server implements Service {
     const {
       instructions,
       pageSize,
+      hideLackingScopes,
       cache,
       schemaCompiler,
       simplifySchemas,
@@ -95,7 +107,7 @@ export class Server implements Service {
     }
     this.info = Object.freeze(info);
     this.instructions = instructions;
-    this.registry = new Registry(size);
+    this.registry = new Registry(size, hideLackingScopes);
     this.cache = { lists: cache?.lists ?? defaults.lists, reads: cache?.reads ?? defaults.reads };
     this.log = log ?? logToConsole;
     this.states = new StateSealer(requestState);

@@ -12,6 +12,7 @@ export function toHttpRequest(incoming: IncomingMessage, outgoing: ServerRespons
     target: incoming.url ?? "/",
     host: isHostRepeated(incoming.rawHeaders) ? undefined : headers.host,
     headers: (name) => {
+      if (name === "authorization") return readAuthorization(incoming);
       const value = headers[name];
       return Array.isArray(value) ? value.join(", ") : value;
     },
@@ -25,6 +26,14 @@ export function toHttpRequest(incoming: IncomingMessage, outgoing: ServerRespons
       }
     },
   };
+}
+
+/** Node keeps the first and drops the rest; a proxy in front may have judged the last. */
+function readAuthorization({ rawHeaders }: IncomingMessage): string | undefined {
+  const values = rawHeaders.filter(
+    (_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === "authorization",
+  );
+  return values.length === 0 ? undefined : values.join(", ");
 }
 
 /** Node keeps the first Host and drops the rest; a proxy in front may have read the last. */

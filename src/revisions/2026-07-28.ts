@@ -19,6 +19,7 @@ import {
   type Value,
 } from "../core/outcome.ts";
 import type { Question } from "../core/question.ts";
+import type { Page } from "../core/registry.ts";
 import { describe, type RequestId, type RpcRequest } from "../jsonrpc/message.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
 import { shape2025_11_25 } from "./2025-11-25.ts";
@@ -202,7 +203,7 @@ function encoder(described: Described): Encoder {
   });
   const tail = `,"_meta":${identity}}`;
   const pages = new PageTexts((page) =>
-    complete(`${pageMembers(page, shape)},${cacheMembers(described.lists)}`, tail),
+    complete(`${pageMembers(page, shape)},${cacheMembers(hintsOf(page, described.lists))}`, tail),
   );
   return {
     encode: (value) =>
@@ -274,6 +275,10 @@ function withMeta(meta: JsonObject | undefined, tail: string): string {
   // `,"_meta":{` of the tail, then the author's keys, then the rest of the tail.
   const start = ',"_meta":{'.length;
   return `${tail.slice(0, start)}${members},${tail.slice(start)}`;
+}
+
+function hintsOf({ isPrivate }: Page, lists: CacheHints): CacheHints {
+  return isPrivate ? { ...lists, scope: "private" } : lists;
 }
 
 function cacheMembers({ ttlMs, scope }: CacheHints): string {

@@ -27,6 +27,8 @@ export const handshakeFailures: FailureTable = {
   unavailable: [-32603, 503],
   "unknown-session": [-32001, 404],
   "missing-session": [-32600, 400],
+  unauthorized: [-32600, 401],
+  "insufficient-scope": [-32600, 403],
   forbidden: [-32600, 403],
   "not-found": [-32600, 404],
   "method-not-allowed": [-32600, 405],

@@ -1,5 +1,6 @@
 /** One message in, at most one message out: the middle that every transport shares. */
 
+import type { Access } from "../core/access.ts";
 import type { Call } from "../core/call.ts";
 import { dispatch } from "../core/dispatch.ts";
 import { Exchange } from "../core/exchange.ts";
@@ -45,6 +46,8 @@ export interface Answerer {
 export interface Place {
   readonly adapter: Adapter;
   readonly binding: Binding;
+  /** Whose message it is. */
+  readonly access: Access;
   readonly session: SessionRecord | undefined;
   /** Whose calls a cancel notice may name: a session, or a connection. */
   readonly caller: string | undefined;
@@ -59,12 +62,13 @@ export interface Answer {
   readonly text: string | undefined;
   /** The session that the handshake opened. */
   readonly sessionId?: string | undefined;
+  /** What its caller would have to be allowed. */
+  readonly scopes?: readonly string[] | undefined;
+  /** Tells a client how to get that. */
+  readonly challenge?: string | undefined;
   /** When to come back with what could not be served just now, in seconds. */
   readonly retryAfterSeconds?: number | undefined;
 }
-
-/** Whom what a call makes belongs to, where nobody had to say who they are. */
-const nobody = "";
 
 const accepted: Answer = Object.freeze({ status: 202, text: undefined });
 
@@ -79,7 +83,7 @@ export function answer(message: RpcMessage, place: Place, by: Answerer): Awaitab
       return accepted;
     case "reply":
       if (place.adapter.era === "handshake")
-        return after(by.pending.settle(message), () => accepted);
+        return after(by.pending.settle(message, place.access.owner), () => accepted);
       return refuse(
         failure("invalid-request", "a client of this revision sends no responses"),
         message.id ?? undefined,
@@ -96,6 +100,8 @@ export function refuse(refused: Failure, id: RequestId | undefined, adapter: Ada
   const error = { code, message: refused.message, data };
   const echoed = id ?? (adapter.unreadableId === "null" ? null : undefined);
   const text = JSON.stringify({ jsonrpc: "2.0", id: echoed, error });
+  const { scopes } = refused;
+  if (scopes !== undefined) return { status, text, scopes };
   if (refused.failure !== "unavailable") return { status, text };
   return { status, text, retryAfterSeconds: retryAfterSeconds(refused) };
 }
@@ -163,8 +169,16 @@ function perform(
     const listening = startListening(id, call.operation.filter, place, ex, by);
     return caller === undefined ? listening : by.inFlight.track(caller, id, ex, listening);
   }
+  const { access } = place;
   const { service, states } = by;
-  const run = { service, states, view: place.adapter.view, ex, principal: nobody };
+  const run = {
+    service,
+    states,
+    view: place.adapter.view,
+    ex,
+    principal: access.owner,
+    access,
+  };
   const outcome = dispatch(call, run);
   if (!isPromise(outcome)) return outcome;
   void by.inFlight.count(outcome);
@@ -174,18 +188,20 @@ function perform(
 function startListening(
   id: RequestId,
   filter: Parameters<typeof listen>[1]["filter"],
-  { adapter, outlet }: Place,
+  { adapter, access, outlet }: Place,
   ex: Exchange,
   { feed, closing }: Answerer,
 ): Promise<Outcome | undefined> {
-  return listen(feed, { id, filter, adapter, outlet: outlet?.(), gone: ex.signal, closing });
+  const gone = ex.signal;
+  return listen(feed, { id, filter, adapter, access, outlet: outlet?.(), gone, closing });
 }
 
 function exchangeContext(call: Call, place: Place, by: Answerer) {
-  const { adapter, session, outlet } = place;
+  const { adapter, access, session, outlet } = place;
   return {
+    access,
     session,
-    keeper: new CallerKeeper(by.keeping, nobody, adapter.revision),
+    keeper: new CallerKeeper(by.keeping, access.owner, adapter.revision),
     onDisconnect: adapter.era === "modern" ? place.onDisconnect : undefined,
     asking: new CallerAsking(call, place, by.pending),
     tell:
@@ -244,9 +260,10 @@ class CallerAsking implements Asking {
   }
 
   async push(...[question, options]: Parameters<Asking["push"]>): Promise<unknown> {
-    const { adapter, outlet } = this.#place;
+    const { adapter, access, outlet } = this.#place;
     if (outlet === undefined) throw new Error("there is nowhere to ask");
-    const raw = await this.#pending.ask(adapter.question(question), outlet(), options);
+    const asked = adapter.question(question);
+    const raw = await this.#pending.ask(asked, outlet(), options, access.owner);
     return adapter.answer(question, raw);
   }
 }
@@ -295,12 +312,15 @@ function encode(
 function keepSession(
   reply: Answer,
   { call, settled }: Decoded,
-  { session }: Place,
+  { access, session }: Place,
   { sessions }: Answerer,
 ): Awaitable<Answer> {
   if (sessions === undefined) return reply;
   if (settled !== undefined) {
-    return after(sessions.open(call, settled.version), (sessionId) => ({ ...reply, sessionId }));
+    return after(sessions.open(call, settled.version, access.owner), (sessionId) => ({
+      ...reply,
+      sessionId,
+    }));
   }
   if (session === undefined) return reply;
   const { operation } = call;

@@ -1,8 +1,9 @@
 /** What an endpoint or a channel answers with, put together once. */
 
-import type { ToolEntry } from "../core/entries.ts";
+import { type Access, local } from "../core/access.ts";
+import type { CacheHints } from "../core/model.ts";
 import type { StateSealer } from "../core/request-state.ts";
-import type { Server } from "../core/server.ts";
+import { publicLists, type Server } from "../core/server.ts";
 import type { Adapter, Binding, Encoder } from "../revisions/adapter.ts";
 import type { AdapterSet } from "../revisions/adapter-set.ts";
 import { allRevisions } from "../revisions/index.ts";
@@ -26,6 +27,8 @@ export interface AnswererOptions {
   /** @default the server's own */
   readonly states?: StateSealer | undefined;
   readonly closing: Ending;
+  /** Whether callers say who they are, so that answers are not for just anybody. */
+  readonly authenticates?: boolean | undefined;
 }
 
 export interface Assembled {
@@ -36,13 +39,13 @@ export interface Assembled {
 export function assemble(
   server: Server,
   adapters: AdapterSet,
-  { sessions, keeping, hub, states, closing }: AnswererOptions,
+  { sessions, keeping, hub, states, closing, authenticates }: AnswererOptions,
 ): Assembled {
   const events = hub ?? new MemoryHub();
   const answerer: Answerer = {
     service: server,
     states: states ?? server.states,
-    encoders: encodersOf(server, adapters, sessions !== undefined),
+    encoders: encodersOf(server, adapters, sessions !== undefined, authenticates),
     // Only a hub that is shared can bring a cancel or an answer from elsewhere.
     inFlight: new InFlight(hub, closing),
     pending: new PendingQuestions(hub),
@@ -70,40 +73,57 @@ function encodersOf(
   server: Server,
   adapters: AdapterSet,
   tellsSessions: boolean,
+  authenticates = false,
 ): ReadonlyMap<Adapter, Encoder> {
   const described = {
     info: server.info,
     instructions: server.instructions,
     registry: server.registry,
-    lists: server.cache.lists,
+    lists: listHints(server.cache.lists, authenticates),
     supported: adapters.supported,
     tellsSessions,
   };
   return new Map(adapters.adapters.map((adapter) => [adapter, adapter.encoder(described)]));
 }
 
+/** What only some may ask for is shared with all only where its author says so. */
+function listHints(hints: CacheHints, authenticates: boolean): CacheHints {
+  return authenticates && hints === publicLists ? { ...hints, scope: "private" } : hints;
+}
+
 /** Binds messages to what an endpoint serves. */
 export class Binder {
   readonly #adapters: AdapterSet;
-  readonly #tool: (name: string) => ToolEntry | undefined;
-  readonly #paramHeaders: Binding["paramHeaders"];
-  readonly #asks: Binding["asks"];
+  readonly #server: Server;
+  /** For all callers, where nothing is declared that some cannot see. */
+  readonly #shared: ToolFacts;
 
   constructor(server: Server, adapters: AdapterSet) {
-    const { view } = adapters.newest;
     this.#adapters = adapters;
-    this.#tool = (name) => server.registry.tool(name, view);
-    this.#paramHeaders = (name) => this.#tool(name)?.paramHeaders ?? [];
-    this.#asks = (name) => this.#tool(name)?.asks ?? false;
+    this.#server = server;
+    this.#shared = this.#factsFor(local);
   }
 
-  bind(preamble: Preamble, selection: Selection, overHttp: boolean): Binding {
+  bind(preamble: Preamble, selection: Selection, access: Access, overHttp: boolean): Binding {
+    // What a caller cannot see must not show in how its request is refused either.
+    const facts = this.#server.registry.restricted ? this.#factsFor(access) : this.#shared;
     return {
       served: this.#adapters,
       pinned: selection.reason === "pin" ? selection.revision : undefined,
       http: overHttp ? { version: preamble.header, headers: preamble.headers } : undefined,
-      paramHeaders: this.#paramHeaders,
-      asks: this.#asks,
+      paramHeaders: facts.paramHeaders,
+      asks: facts.asks,
+    };
+  }
+
+  #factsFor(access: Access): ToolFacts {
+    const { view } = this.#adapters.newest;
+    const tool = (name: string) => this.#server.registry.tool(name, view, access);
+    return {
+      paramHeaders: (name) => tool(name)?.paramHeaders ?? [],
+      asks: (name) => tool(name)?.asks ?? false,
     };
   }
 }
+
+type ToolFacts = Pick<Binding, "paramHeaders" | "asks">;

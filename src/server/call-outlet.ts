@@ -111,7 +111,9 @@ export function toReply(answer: Answer, request: HttpRequest): HttpReply {
   return streamed ? asEventStream(reply) : reply;
 }
 
-function headersOf({ sessionId, retryAfterSeconds }: Answer): Record<string, string> | undefined {
+function headersOf(answer: Answer): Record<string, string> | undefined {
+  const { sessionId, challenge, retryAfterSeconds } = answer;
+  if (challenge !== undefined) return { "www-authenticate": challenge };
   if (sessionId !== undefined) return { [sessionHeader]: sessionId };
   if (retryAfterSeconds !== undefined) return { "retry-after": String(retryAfterSeconds) };
   return undefined;

@@ -1,4 +1,5 @@
 /** Changes on their way to those who listen, on whichever worker either of them is. */
+import type { Access } from "../core/access.ts";
 import type { ChangeableList, ListenFilter } from "../core/call.ts";
 import { gatherMs } from "../core/changes.ts";
 import type { Change } from "../core/notice.ts";
@@ -88,12 +89,20 @@ export class ChangeFeed {
   }
 
   /** What of a filter can be honoured: a frozen server's lists do not change. */
-  honoured({ lists, uris }: ListenFilter): ListenFilter {
+  honoured({ lists, uris }: ListenFilter, access: Access): ListenFilter {
     const { registry } = this.#server;
     const hasResources = registry.has("resources") || registry.has("templates");
     const changes = (list: ChangeableList): boolean =>
       !registry.frozen && (list === "resources" ? hasResources : registry.has(list));
-    return { lists: lists.filter(changes), uris: hasResources ? [...new Set(uris)] : [] };
+    return {
+      lists: lists.filter(changes),
+      uris: hasResources ? [...new Set(uris)].filter((uri) => registry.tells(uri, access)) : [],
+    };
+  }
+
+  /** Whether a caller may hear of a change, which may be of what was declared since it asked. */
+  tells(change: Change, access: Access): boolean {
+    return change.kind === "list-changed" || this.#server.registry.tells(change.uri, access);
   }
 
   /** Resolves when what was changed up to now has been told, or cannot be. */

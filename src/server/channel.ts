@@ -4,6 +4,7 @@
  * HTTP is here the connection.
  */
 
+import { type Access, local } from "../core/access.ts";
 import { failure } from "../core/outcome.ts";
 import type { Server } from "../core/server.ts";
 import { readMessage } from "../jsonrpc/message.ts";
@@ -33,6 +34,11 @@ export interface ChannelOptions {
   /** Levels of nesting in a message at most; deeper is refused. @default 64 */
   readonly maxDepth?: number | undefined;
   /**
+   * Who the peer is; `accessOf` of `anyrev/auth` makes it from a principal, and `anyone` is for
+   * a peer that nobody knows. @default whoever started this process, who may do everything
+   */
+  readonly access?: Access | undefined;
+  /**
    * Stores that workers share: what is sealed over one connection then opens over another, at
    * another worker. The session of a connection ends with it all the same.
    * @default the memory of this process
@@ -54,6 +60,7 @@ export class Channel {
   readonly #answerer: Answerer;
   readonly #binder: Binder;
   readonly #sessions: Sessions;
+  readonly #access: Access;
   readonly #closing: Ending = new Ending();
   readonly #options: ChannelOptions;
   readonly #send: (text: string) => void;
@@ -66,6 +73,7 @@ export class Channel {
 
   constructor(server: Server, send: (text: string) => void, options: ChannelOptions = {}) {
     this.#options = options;
+    this.#access = options.access ?? local;
     this.#send = send;
     this.#adapters = toAdapterSet(options.revisions);
     this.#binder = new Binder(server, this.#adapters);
@@ -78,6 +86,7 @@ export class Channel {
       hub: undefined,
       states: options.stores && server.states.sharing(options.stores),
       closing: this.#closing,
+      authenticates: this.#access.principal !== undefined,
     }).answerer;
     this.#outlet = {
       send: (message) => send(JSON.stringify(message)),
@@ -152,7 +161,7 @@ export class Channel {
       );
     }
     const id = this.#sessionId;
-    return after(id === undefined ? undefined : this.#sessions.find(id), (session) => {
+    return after(id === undefined ? undefined : this.#findSession(id), (session) => {
       const selection = stated ?? decideUnstated(preamble, this.#adapters, session?.revision);
       this.#options.onSelection?.(selection, preamble.method);
       return this.#answer(preamble, selection, session);
@@ -174,7 +183,8 @@ export class Channel {
     }
     const place: Place = {
       adapter,
-      binding: this.#binder.bind(preamble, selection, false),
+      binding: this.#binder.bind(preamble, selection, this.#access, false),
+      access: this.#access,
       session: adapter.era === "handshake" ? session : undefined,
       caller: this.#caller,
       onDisconnect: undefined,
@@ -187,6 +197,10 @@ export class Channel {
       return answerBatch(preamble.json, place, this.#answerer);
     }
     return refuse(failure("invalid-request", "send one message at a time"), undefined, adapter);
+  }
+
+  #findSession(id: string): Awaitable<SessionRecord | undefined> {
+    return this.#sessions.find(id, this.#access.owner);
   }
 
   /** From the handshake on, its peer hears of changes without having to ask. */
@@ -203,10 +217,11 @@ export class Channel {
 
   async #tell(change: Parameters<Adapter["notify"]>[0] & Parameters<typeof matches>[1]) {
     const id = this.#sessionId;
-    const session = id === undefined ? undefined : await this.#sessions.find(id);
+    const session = id === undefined ? undefined : await this.#findSession(id);
     if (session === undefined || this.#closing.over) return;
     const adapter = this.#adapters.find(session.revision);
     if (adapter === undefined || !matches({ lists, uris: session.subscriptions }, change)) return;
+    if (!this.#answerer.feed.tells(change, this.#access)) return;
     this.#outlet.send(adapter.notify(change));
   }
 }

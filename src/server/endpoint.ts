@@ -1,5 +1,6 @@
 /** One URL that serves every revision: guard, read, select, answer. */
 
+import { type Access, anyone } from "../core/access.ts";
 import { type Failure, failure } from "../core/outcome.ts";
 import type { Server } from "../core/server.ts";
 import { type RequestId, readMessage } from "../jsonrpc/message.ts";
@@ -23,54 +24,22 @@ import { assemble, Binder, toAdapterSet } from "./answerer.ts";
 import { answerBatch } from "./batch.ts";
 import { CallOutlet, takesStream, toReply } from "./call-outlet.ts";
 import { allowOrigin, preflight } from "./cors.ts";
+import type { Endpoint, EndpointOptions } from "./endpoint-options.ts";
+import { Entrance } from "./entrance.ts";
 import { defaultKeepAliveMs } from "./event-stream.ts";
 import { serveFetch } from "./fetch.ts";
-import { Guard, type GuardOptions } from "./guard.ts";
+import { Guard } from "./guard.ts";
 import { emptyReply, type HttpReply, type HttpRequest, jsonReply, streamReply } from "./http.ts";
-import { compareWorkers, openKept, type StoreOptions } from "./kept.ts";
+import { compareWorkers, openKept } from "./kept.ts";
 import type { Readiness, ReadyState } from "./readiness.ts";
-import { endSessionStreams, openSessionStream } from "./session-stream.ts";
+import {
+  endSessionStreams,
+  openSessionStream,
+  type SessionStreamOptions,
+} from "./session-stream.ts";
 import type { Sessions } from "./sessions.ts";
 
-export interface EndpointOptions extends GuardOptions, StoreOptions {
-  /** The revisions served: dates, or a set with adapters of your own. @default all five */
-  readonly revisions?: AdapterSet | readonly string[] | undefined;
-  /**
-   * Whether `initialize` opens a session. Without, no id is ever given out, one that
-   * arrives is ignored, and any worker serves any request. @default true
-   */
-  readonly sessions?: boolean | undefined;
-  /** Whether arrays of messages are served where the revision has them. @default true */
-  readonly batch?: boolean | undefined;
-  /** Levels of nesting in a message at most; deeper is refused. @default 64 */
-  readonly maxDepth?: number | undefined;
-  /**
-   * How long a caller that takes a stream hears nothing at most, in milliseconds: proxies
-   * cut off what is silent for longer, often after 60 seconds. @default 20000
-   */
-  readonly keepAliveMs?: number | undefined;
-  /** The one path that is served; others are answered 404. @default every path */
-  readonly path?: string | undefined;
-  /** Hears which revision each message was taken to be written in, and why. */
-  readonly onSelection?: ((selection: Selection, method: string | undefined) => void) | undefined;
-}
-
-/** What answers at one URL. */
-export interface Endpoint {
-  /** For runtimes and frameworks that speak the Fetch standard. */
-  readonly fetch: (request: Request) => Promise<Response>;
-  /** For bridges: one neutral request to one neutral reply. Never rejects. */
-  readonly handle: (request: HttpRequest) => Awaitable<HttpReply>;
-  /** Whether it should be sent requests: not while it closes, or while its store is away. */
-  readonly state: () => Promise<ReadyState>;
-  /**
-   * Ends what listens, gracefully, and stops hearing of changes. Calls in flight go on, and so
-   * do their questions and cancels; new ones are refused, to be sent elsewhere.
-   */
-  readonly close: () => void;
-  /** Resolves when every call is finished, and what it told and changed has been passed on. */
-  readonly settled: () => Promise<void>;
-}
+export type { Endpoint, EndpointOptions };
 
 const maxHandshakeBytes = 65_536;
 
@@ -79,7 +48,9 @@ export function createEndpoint(server: Server, options: EndpointOptions = {}): E
   const endpoint = new HttpEndpoint(server, options);
   return {
     fetch: (request) => serveFetch(endpoint, request),
+    fetchAs: (principal, request) => serveFetch(endpoint, request, principal),
     handle: (request) => endpoint.handle(request),
+    metadataPath: endpoint.metadataPath,
     state: () => endpoint.state(),
     close: () => endpoint.close(),
     settled: () => endpoint.settled(),
@@ -88,6 +59,7 @@ export function createEndpoint(server: Server, options: EndpointOptions = {}): E
 
 class HttpEndpoint {
   readonly #guard: Guard;
+  readonly #entrance: Entrance | undefined;
   readonly #adapters: AdapterSet;
   readonly #answerer: Answerer;
   readonly #hub: EventHub;
@@ -112,13 +84,19 @@ class HttpEndpoint {
       ...kept,
       sessions: keepsSessions ? kept.keeping.sessions : undefined,
       closing: this.#closing,
+      authenticates: options.auth !== undefined,
     });
+    this.#entrance = entranceOf(options, server, this.#adapters.newest);
     this.#answerer = answerer;
     this.#hub = hub;
     this.#options = options;
     this.#maxDepth = options.maxDepth ?? 64;
     this.#keepAliveMs = options.keepAliveMs ?? defaultKeepAliveMs;
     this.#methods = keepsSessions ? "POST, GET, DELETE" : "POST";
+  }
+
+  get metadataPath(): string | undefined {
+    return this.#entrance?.metadataTarget;
   }
 
   state(): Promise<ReadyState> {
@@ -159,20 +137,46 @@ class HttpEndpoint {
   #serve(request: HttpRequest): Awaitable<HttpReply> {
     const refused = this.#guard.check(request);
     if (refused !== undefined) return this.#refuse(refused);
+    const document = this.#entrance?.document(request);
+    if (document !== undefined) return allowOrigin(request, document);
     const { path } = this.#options;
     if (path !== undefined && pathOf(request.target) !== path) {
-      return this.#refuse(failure("not-found", `nothing is served here; the endpoint is ${path}`));
+      return this.#refuse(
+        failure(
+          "not-found",
+          this.#entrance
+            ? "nothing is served here"
+            : `nothing is served here; the endpoint is ${path}`,
+        ),
+      );
     }
-    return after(this.#route(request), (reply) => allowOrigin(request, reply));
+    return after(this.#admit(request), (reply) => allowOrigin(request, reply));
   }
 
-  #route(request: HttpRequest): Awaitable<HttpReply> {
+  #admit(request: HttpRequest): Awaitable<HttpReply> {
+    const entrance = this.#entrance;
+    if (entrance === undefined) {
+      // Taken without a rule for those who have none, it would let everybody else in as well.
+      if (request.principal !== undefined) throw new Error("an endpoint takes principals by auth");
+      return this.#route(request, anyone);
+    }
+    // Browsers ask first, and never show who they ask for (Fetch standard, CORS-preflight).
+    const allowed = request.method === "OPTIONS" ? preflight(request, this.#methods) : undefined;
+    return (
+      allowed ??
+      after(entrance.admit(request), (admitted) =>
+        "status" in admitted ? admitted : this.#route(request, admitted),
+      )
+    );
+  }
+
+  #route(request: HttpRequest, access: Access): Awaitable<HttpReply> {
     switch (request.method) {
       case "POST":
-        return this.#post(request);
+        return this.#post(request, access);
       case "GET":
       case "DELETE":
-        return this.#useSession(request, request.method);
+        return this.#useSession(request, request.method, access);
       case "OPTIONS":
         return preflight(request, this.#methods) ?? this.#methodNotAllowed(request.method);
       default:
@@ -180,27 +184,29 @@ class HttpEndpoint {
     }
   }
 
-  #post(request: HttpRequest): Awaitable<HttpReply> {
+  #post(request: HttpRequest, access: Access): Awaitable<HttpReply> {
     const refused = this.#guard.checkPost(request);
     if (refused !== undefined) return this.#refuse(refused);
     return after(request.body(this.#guard.maxBodyBytes), (body) =>
-      body === "too-large" ? this.#refuse(this.#guard.tooLarge()) : this.#read(body, request),
+      body === "too-large"
+        ? this.#refuse(this.#guard.tooLarge())
+        : this.#read(body, request, access),
     );
   }
 
-  #read(body: Uint8Array, request: HttpRequest): Awaitable<HttpReply> {
+  #read(body: Uint8Array, request: HttpRequest, access: Access): Awaitable<HttpReply> {
     const preamble = readPreamble(body, request.headers, queryOf(request.target));
     // From here on whoever waits for an answer can be told by its id that there is none.
     const broken = (cause: unknown): HttpReply => this.#broken(cause, request, readId(preamble));
     try {
-      const reply = this.#decide(preamble, request);
+      const reply = this.#decide(preamble, request, access);
       return isPromise(reply) ? reply.catch(broken) : reply;
     } catch (cause) {
       return broken(cause);
     }
   }
 
-  #decide(preamble: Preamble, request: HttpRequest): Awaitable<HttpReply> {
+  #decide(preamble: Preamble, request: HttpRequest, access: Access): Awaitable<HttpReply> {
     const stated = decideStated(preamble, this.#adapters);
     if (stated?.kind === "failure") {
       return toReply(refuse(stated, readId(preamble), this.#adapters.newest), request);
@@ -208,16 +214,17 @@ class HttpEndpoint {
     const { sessions } = this.#answerer;
     const id = stated?.adapter.era === "modern" ? undefined : request.headers(sessionHeader);
     if (id === undefined || sessions === undefined) {
-      return this.#select(preamble, request, stated, undefined);
+      return this.#select(preamble, request, access, stated, undefined);
     }
-    return after(sessions.find(id.trim()), (session) =>
-      this.#select(preamble, request, stated, session ?? "unknown"),
+    return after(sessions.find(id.trim(), access.owner), (session) =>
+      this.#select(preamble, request, access, stated, session ?? "unknown"),
     );
   }
 
   #select(
     preamble: Preamble,
     request: HttpRequest,
+    access: Access,
     stated: Selection | undefined,
     session: SessionRecord | "unknown" | undefined,
   ): Awaitable<HttpReply> {
@@ -241,13 +248,16 @@ class HttpEndpoint {
     });
     const answered = this.#run(preamble, {
       adapter,
-      binding: this.#binder.bind(preamble, selection, true),
+      binding: this.#binder.bind(preamble, selection, access, true),
+      access,
       session: kept,
       caller: kept?.id,
       onDisconnect: (callback) => request.onDisconnect(callback),
       outlet: outlet.factory,
     });
-    return outlet.reply(answered);
+    const entrance = this.#entrance;
+    if (entrance === undefined) return outlet.reply(answered);
+    return outlet.reply(after(answered, (found) => entrance.challenge(found, request)));
   }
 
   #findFault(
@@ -286,7 +296,11 @@ class HttpEndpoint {
   }
 
   /** GET opens the notification stream of a live session, DELETE ends the session. */
-  #useSession(request: HttpRequest, method: "GET" | "DELETE"): Awaitable<HttpReply> {
+  #useSession(
+    request: HttpRequest,
+    method: "GET" | "DELETE",
+    access: Access,
+  ): Awaitable<HttpReply> {
     const { sessions } = this.#answerer;
     if (sessions === undefined) return this.#methodNotAllowed(method);
     const preamble = readPreamble(new Uint8Array(), request.headers, queryOf(request.target));
@@ -298,11 +312,11 @@ class HttpEndpoint {
     if (id === undefined) {
       return this.#refuse(failure("missing-session", `${method} needs Mcp-Session-Id`), adapter);
     }
-    return after(sessions.find(id), (session) => {
+    return after(sessions.find(id, access.owner), (session) => {
       if (session === undefined) return this.#refuse(unknownSession, adapter);
       if (method === "DELETE") return this.#end(session.id, sessions);
       const speaks = stated?.adapter ?? this.#adapters.find(session.revision) ?? adapter;
-      return this.#openStream(request, session, sessions, speaks);
+      return this.#openStream(request, { session, access, sessions, adapter: speaks });
     });
   }
 
@@ -320,17 +334,13 @@ class HttpEndpoint {
 
   async #openStream(
     request: HttpRequest,
-    session: SessionRecord,
-    sessions: Sessions,
-    adapter: Adapter,
+    of: Pick<SessionStreamOptions, "session" | "access" | "sessions" | "adapter">,
   ): Promise<HttpReply> {
     if (!takesStream(request)) return this.#methodNotAllowed("GET without an event stream");
     const stream = await openSessionStream({
       hub: this.#hub,
       feed: this.#answerer.feed,
-      sessions,
-      session,
-      adapter,
+      ...of,
       lastEventId: request.headers("last-event-id"),
       closing: this.#closing,
       keepAliveMs: this.#keepAliveMs,
@@ -338,7 +348,7 @@ class HttpEndpoint {
     });
     if (stream !== undefined) return streamReply(stream);
     const why = "Last-Event-ID names no event that can be gone on from; open the stream without it";
-    return this.#refuse(failure("invalid-request", why), adapter);
+    return this.#refuse(failure("invalid-request", why), of.adapter);
   }
 
   #methodNotAllowed(method: string): HttpReply {
@@ -357,6 +367,14 @@ const unknownSession: Failure = failure(
   "unknown-session",
   "this session is unknown or has ended; send initialize without Mcp-Session-Id to open one",
 );
+
+function entranceOf(
+  { auth, path, allowedHosts }: EndpointOptions,
+  server: Server,
+  adapter: Adapter,
+): Entrance | undefined {
+  return auth && new Entrance({ auth, path, allowedHosts, server, adapter });
+}
 
 function pathOf(target: string): string {
   const end = target.indexOf("?");

@@ -1,5 +1,6 @@
 /** The bridge for the Fetch standard: `Request` in, `Response` out. */
 
+import type { Principal } from "../core/access.ts";
 import type { Awaitable } from "../util/awaitable.ts";
 import { type EventStream, maxQueuedBytes } from "./event-stream.ts";
 import type { HttpReply, HttpRequest } from "./http.ts";
@@ -8,8 +9,12 @@ interface Handler {
   handle(request: HttpRequest): Awaitable<HttpReply>;
 }
 
-export async function serveFetch(endpoint: Handler, request: Request): Promise<Response> {
-  const reply = await endpoint.handle(toHttpRequest(request));
+export async function serveFetch(
+  endpoint: Handler,
+  request: Request,
+  principal?: Principal,
+): Promise<Response> {
+  const reply = await endpoint.handle(toHttpRequest(request, principal));
   const body = reply.stream === undefined ? (reply.body ?? null) : pour(reply.stream, request);
   return new Response(body, { status: reply.status, headers: { ...reply.headers } });
 }
@@ -43,7 +48,7 @@ function pour(stream: EventStream, request: Request): ReadableStream<Uint8Array>
   );
 }
 
-function toHttpRequest(request: Request): HttpRequest {
+function toHttpRequest(request: Request, principal: Principal | undefined): HttpRequest {
   const { headers } = request;
   const { authority, target } = splitUrl(request.url);
   return {
@@ -52,6 +57,7 @@ function toHttpRequest(request: Request): HttpRequest {
     // A Request made by hand carries its host in the URL alone.
     host: headers.get("host") ?? authority,
     headers: (name) => headers.get(name) ?? undefined,
+    principal,
     body: (maxBytes) => readBody(request, maxBytes),
     onDisconnect: (callback) => {
       if (request.signal.aborted) callback();

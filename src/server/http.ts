@@ -1,5 +1,6 @@
 /** HTTP as the endpoint sees it: what both bridges can give and take without conversion. */
 
+import type { Principal } from "../core/access.ts";
 import type { HeaderLookup } from "../revisions/preamble.ts";
 import { encodeEvent } from "../sse/encode.ts";
 import type { Awaitable } from "../util/awaitable.ts";
@@ -12,6 +13,8 @@ export interface HttpRequest {
   /** The `Host` header, or the authority of the URL; undefined when it is missing or doubled. */
   readonly host: string | undefined;
   readonly headers: HeaderLookup;
+  /** Whom a framework's own middleware found out; an endpoint without `auth` does not take one. */
+  readonly principal?: Principal | undefined;
   /** The bytes of the body, counted as they come; the rest of a longer one is not read. */
   body(maxBytes: number): Awaitable<Uint8Array | "too-large">;
   /** Calls back once if the caller is gone before the reply is whole. */

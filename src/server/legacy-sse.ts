@@ -3,6 +3,8 @@
  * the stream's first event names (basic/transports, HTTP with SSE, 2024-11-05). For clients
  * that know nothing newer; new ones are served by the endpoint.
  */
+import type { AuthOptions } from "../auth/gate.ts";
+import { type Access, anyone } from "../core/access.ts";
 import { type Failure, failure } from "../core/outcome.ts";
 import type { Server } from "../core/server.ts";
 import type { Adapter } from "../revisions/adapter.ts";
@@ -20,14 +22,18 @@ import { toAdapterSet } from "./answerer.ts";
 import { toReply } from "./call-outlet.ts";
 import { Channel, type ChannelOptions } from "./channel.ts";
 import { allowOrigin, preflight } from "./cors.ts";
+import { Entrance } from "./entrance.ts";
 import { EventStream } from "./event-stream.ts";
+import { onExpiry } from "./expiry.ts";
 import { serveFetch } from "./fetch.ts";
 import { Guard, type GuardOptions } from "./guard.ts";
 import { emptyReply, type HttpReply, type HttpRequest, jsonReply, streamReply } from "./http.ts";
 import { admitsStream, isJson } from "./media.ts";
 
 /** Where HTTP+SSE is served, what is let in, and what is kept where. */
-export interface LegacySseOptions extends GuardOptions, ChannelOptions {
+export interface LegacySseOptions extends GuardOptions, Omit<ChannelOptions, "access"> {
+  /** Who may open streams and post to them, as on the endpoint. @default nobody is asked */
+  readonly auth?: AuthOptions | undefined;
   /** How long a stream is silent at most, in milliseconds. @default 20000 */
   readonly keepAliveMs?: number | undefined;
   /** Where streams are opened. @default "/sse" */
@@ -83,6 +89,7 @@ class SseTransport {
   readonly #server: Server;
   readonly #options: LegacySseOptions;
   readonly #guard: Guard;
+  readonly #entrance: Entrance | undefined;
   readonly #adapters: AdapterSet;
   readonly #store: SessionStore;
   readonly #hub: EventHub;
@@ -101,11 +108,16 @@ class SseTransport {
     this.#path = options.path ?? "/sse";
     this.#messages = options.messages ?? "messages";
     this.#messagesPath = new URL(this.#messages, `http://localhost${this.#path}`).pathname;
+    const { auth, allowedHosts } = options;
+    const [path, adapter] = [this.#path, this.#adapters.newest];
+    this.#entrance = auth && new Entrance({ auth, path, allowedHosts, server, adapter });
   }
 
   serves(target: string): boolean {
     const path = pathOf(target);
-    return path === this.#path || path === this.#messagesPath;
+    return (
+      path === this.#path || path === this.#messagesPath || path === this.#entrance?.metadataTarget
+    );
   }
 
   close(): void {
@@ -127,10 +139,22 @@ class SseTransport {
   #serve(request: HttpRequest): Awaitable<HttpReply> {
     const refused = this.#guard.check(request);
     if (refused !== undefined) return this.#refuse(refused);
+    const document = this.#entrance?.document(request);
+    if (document !== undefined) return allowOrigin(request, document);
     if (!this.serves(request.target)) {
       return this.#refuse(failure("not-found", `nothing is served here; open ${this.#path}`));
     }
-    return after(this.#route(request), (reply) => allowOrigin(request, reply));
+    const allowed =
+      request.method === "OPTIONS" ? preflight(request, this.#methodOf(request)) : undefined;
+    return after(allowed ?? this.#admit(request), (reply) => allowOrigin(request, reply));
+  }
+
+  #admit(request: HttpRequest): Awaitable<HttpReply> {
+    const entrance = this.#entrance;
+    if (entrance === undefined) return this.#route(request, anyone);
+    return after(entrance.admit(request), (admitted) =>
+      "status" in admitted ? admitted : this.#route(request, admitted),
+    );
   }
 
   #broken(cause: unknown, request: HttpRequest): HttpReply {
@@ -138,22 +162,26 @@ class SseTransport {
     return toReply(refuseBroken(cause, undefined, this.#adapters.newest, log), request);
   }
 
-  #route(request: HttpRequest): Awaitable<HttpReply> {
-    const posts = pathOf(request.target) === this.#messagesPath;
-    const method = posts ? "POST" : "GET";
-    if (request.method === "OPTIONS") {
-      const allowed = preflight(request, method);
-      if (allowed !== undefined) return allowed;
-    }
+  #route(request: HttpRequest, access: Access): Awaitable<HttpReply> {
+    const posts = this.#isPost(request);
+    const method = this.#methodOf(request);
     if (request.method !== method) {
       const why = `${request.method.slice(0, 20)} is not served here; use ${method}`;
       const reply = this.#refuse(failure("method-not-allowed", why));
       return { ...reply, headers: { ...reply.headers, allow: method } };
     }
-    return posts ? this.#post(request) : this.#open(request);
+    return posts ? this.#post(request, access) : this.#open(request, access);
   }
 
-  #open(request: HttpRequest): Awaitable<HttpReply> {
+  #isPost({ target }: HttpRequest): boolean {
+    return pathOf(target) === this.#messagesPath;
+  }
+
+  #methodOf(request: HttpRequest): "POST" | "GET" {
+    return this.#isPost(request) ? "POST" : "GET";
+  }
+
+  #open(request: HttpRequest, access: Access): Awaitable<HttpReply> {
     const accept = request.headers("accept");
     if (accept !== undefined && !admitsStream(accept)) {
       return this.#refuse(
@@ -168,25 +196,27 @@ class SseTransport {
       capabilities: {},
       logLevel: undefined,
       subscriptions: [],
-      principal: "",
+      principal: access.owner,
       values: {},
       writeVersion: 0,
     });
-    return after(created, () => this.#stream(id));
+    return after(created, () => this.#stream(id, access));
   }
 
-  #stream(id: string): Awaitable<HttpReply> {
+  #stream(id: string, access: Access): Awaitable<HttpReply> {
     const stream = new EventStream(this.#options.keepAliveMs);
     const send = (text: string) => stream.write(encodeEvent({ event: "message", data: text }));
     const channel = new Channel(this.#server, send, {
       ...this.#options,
       revisions: this.#adapters,
+      access,
     });
     const ended = new AbortController();
     const connection: Connection = { stream, channel };
     this.#connections.add(connection);
     const touching = setInterval(() => this.#quietly(() => this.#store.touch(keyOf(id))), touchMs);
     letGo(touching);
+    stream.onClose(onExpiry(access, () => stream.end()));
     stream.onClose(() => {
       this.#connections.delete(connection);
       clearInterval(touching);
@@ -225,7 +255,7 @@ class SseTransport {
     );
   }
 
-  #post(request: HttpRequest): Awaitable<HttpReply> {
+  #post(request: HttpRequest, access: Access): Awaitable<HttpReply> {
     if (!isJson(request.headers("content-type"))) {
       return this.#refuse(
         failure("unsupported-media-type", "Content-Type must be application/json"),
@@ -235,7 +265,7 @@ class SseTransport {
     const id = query.get("sessionId") ?? "";
     if (!idSyntax.test(id)) return this.#refuse(unknownStream);
     return after(this.#store.get(keyOf(id)), (known) => {
-      if (known === undefined) return this.#refuse(unknownStream);
+      if (known?.principal !== access.owner) return this.#refuse(unknownStream);
       return after(request.body(this.#guard.maxBodyBytes), (body) => {
         if (body === "too-large") return this.#refuse(this.#guard.tooLarge());
         const told = after(this.#store.touch(keyOf(id)), () =>

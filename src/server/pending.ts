@@ -24,23 +24,28 @@ export class PendingQuestions {
     return this.#waiting.size;
   }
 
-  /** Sends a question and waits. Its id cannot be guessed: knowing it is what lets one answer. */
+  /**
+   * Sends a question and waits. Its id cannot be guessed: knowing it is what lets its owner
+   * answer, and nobody else.
+   */
   async ask(
     question: { readonly method: string; readonly params: JsonObject },
     outlet: Pick<Outlet, "send" | "onLost">,
     options: PushOptions,
+    owner = "",
   ): Promise<unknown> {
     if (options.signal.aborted) throw new McpError("the call was over before it asked");
     const id = `${prefix}${crypto.randomUUID()}`;
+    const name = nameOf(id, owner);
     const ended = new AbortController();
-    const reply = new Promise<unknown>((resolve) => this.#waiting.set(id, resolve));
+    const reply = new Promise<unknown>((resolve) => this.#waiting.set(name, resolve));
     let isAsked = false;
     const interrupted = interruption(options, ended.signal, (why) => {
       // Told at once, while there may still be somebody who hears it.
       if (isAsked) outlet.send(cancelNotice(id, why));
     });
     try {
-      const hindered = await Promise.race([interrupted.promise, this.#open(id, ended.signal)]);
+      const hindered = await Promise.race([interrupted.promise, this.#open(name, ended.signal)]);
       if (hindered !== undefined) throw hindered;
       outlet.send({ jsonrpc: "2.0", id, ...question });
       isAsked = true;
@@ -50,16 +55,17 @@ export class PendingQuestions {
       return readReply(answered);
     } finally {
       ended.abort();
-      this.#waiting.delete(id);
-      void this.#forget(id);
+      this.#waiting.delete(name);
+      void this.#forget(name);
     }
   }
 
   /** Takes an answer that arrived here; unknown ids are ignored, they may be late. */
-  settle(reply: RpcReply): Awaitable<void> {
+  settle(reply: RpcReply, owner = ""): Awaitable<void> {
     const { id } = reply;
     if (typeof id !== "string" || !idSyntax.test(id)) return;
-    const waiting = this.#waiting.get(id);
+    const name = nameOf(id, owner);
+    const waiting = this.#waiting.get(name);
     const { result, error } = reply;
     if (waiting !== undefined) {
       waiting({ result, error });
@@ -67,7 +73,7 @@ export class PendingQuestions {
     }
     const hub = this.#hub;
     if (hub === undefined) return;
-    const topic = topicOf(id);
+    const topic = topicOf(name);
     // Anybody can make up ids: an answer is kept only where it is waited for.
     return after(hub.exists(topic), (isAsked) => {
       if (isAsked) return after(hub.publish(topic, JSON.stringify({ result, error })), () => {});
@@ -75,14 +81,14 @@ export class PendingQuestions {
   }
 
   /** Begins a topic, and hears by it of the answer also where it arrives at another worker. */
-  async #open(id: string, signal: AbortSignal): Promise<undefined> {
+  async #open(name: string, signal: AbortSignal): Promise<undefined> {
     const hub = this.#hub;
     if (hub === undefined) return;
-    const topic = topicOf(id);
+    const topic = topicOf(name);
     const start = await hub.publish(topic, aliveMark);
-    if (signal.aborted) return this.#forget(id);
+    if (signal.aborted) return this.#forget(name);
     const onAnswer = ({ data }: HubEvent): void => {
-      if (data !== aliveMark) this.#waiting.get(id)?.(JSON.parse(data));
+      if (data !== aliveMark) this.#waiting.get(name)?.(JSON.parse(data));
     };
     signal.addEventListener("abort", this.#keep(topic), { once: true });
     if (await hub.follow(topic, start, onAnswer, signal)) return;
@@ -100,17 +106,22 @@ export class PendingQuestions {
     });
   }
 
-  async #forget(id: string): Promise<undefined> {
+  async #forget(name: string): Promise<undefined> {
     try {
-      await this.#hub?.delete(topicOf(id));
+      await this.#hub?.delete(topicOf(name));
     } catch {
       // One topic that holds an answer at most; it expires by itself.
     }
   }
 }
 
-function topicOf(id: string): string {
-  return `answer:${id}`;
+/** What a question is known by: under another owner the same id is another question's. */
+function nameOf(id: string, owner: string): string {
+  return owner === "" ? id : `${id}:${owner}`;
+}
+
+function topicOf(name: string): string {
+  return `answer:${name}`;
 }
 
 interface Interruption {

@@ -1,5 +1,6 @@
 /** The notification stream of a handshake session: GET with `Mcp-Session-Id`. */
 
+import type { Access } from "../core/access.ts";
 import type { ChangeableList } from "../core/call.ts";
 import type { Change } from "../core/notice.ts";
 import type { Adapter } from "../revisions/adapter.ts";
@@ -10,6 +11,7 @@ import type { Ending } from "../util/ending.ts";
 import type { ChangeFeed } from "./changes.ts";
 import { matches } from "./changes.ts";
 import { EventStream } from "./event-stream.ts";
+import { onExpiry } from "./expiry.ts";
 import { resumeStream } from "./outlet.ts";
 import type { Sessions } from "./sessions.ts";
 
@@ -23,6 +25,7 @@ export interface SessionStreamOptions {
   readonly feed: ChangeFeed;
   readonly sessions: Sessions;
   readonly session: SessionRecord;
+  readonly access: Access;
   readonly adapter: Adapter;
   readonly lastEventId: string | undefined;
   readonly closing: Ending;
@@ -37,6 +40,7 @@ export async function openSessionStream(
   options: SessionStreamOptions,
 ): Promise<EventStream | undefined> {
   const stream = new EventStream(options.keepAliveMs);
+  stream.onClose(onExpiry(options.access, () => stream.end()));
   try {
     if (await fill(options, stream)) return stream;
   } catch (cause) {
@@ -83,15 +87,15 @@ async function followChanges(
 
 /** Tells changes one after the other, however long the store takes to say who watches what. */
 function inOrder(
-  { sessions, session, adapter, onFault }: SessionStreamOptions,
+  { feed, sessions, session, access, adapter, onFault }: SessionStreamOptions,
   stream: EventStream,
 ): (change: Change, cursor: Cursor) => void {
   const tell = async (change: Change, cursor: Cursor): Promise<void> => {
     if (!stream.open) return;
     // What the session watches may have changed since the stream was opened.
-    const live = await sessions.find(session.id);
+    const live = await sessions.find(session.id, session.principal);
     if (live === undefined) stream.end();
-    else if (matches({ lists, uris: live.subscriptions }, change)) {
+    else if (matches({ lists, uris: live.subscriptions }, change) && feed.tells(change, access)) {
       const data = JSON.stringify(adapter.notify(change));
       const id = adapter.resumption === "none" ? undefined : `${feedPrefix}${cursor}`;
       stream.write(encodeEvent({ event: "message", id, data }));

@@ -28,7 +28,7 @@ export class Sessions {
   }
 
   /** Opens a session for a handshake that was answered in `version`. @returns its id. */
-  open(call: Call, version: string): Awaitable<string> {
+  open(call: Call, version: string, owner: string): Awaitable<string> {
     const id = crypto.randomUUID();
     const record: SessionRecord = {
       id,
@@ -37,17 +37,22 @@ export class Sessions {
       capabilities: call.capabilities ?? {},
       logLevel: undefined,
       subscriptions: [],
-      principal: "",
+      principal: owner,
       values: {},
       writeVersion: 0,
     };
     return after(this.#store.create(record), () => id);
   }
 
-  /** The live session of that id, whose expiry is put off by being asked for. */
-  find(id: string): Awaitable<SessionRecord | undefined> {
+  /**
+   * The live session of that id, whose expiry is put off by being asked for. One of another
+   * owner is as unknown as one that never was.
+   */
+  find(id: string, owner: string): Awaitable<SessionRecord | undefined> {
     if (!idSyntax.test(id)) return undefined;
-    return this.#store.touch(id);
+    return after(this.#store.touch(id), (session) =>
+      session?.principal === owner ? session : undefined,
+    );
   }
 
   end(id: string): Awaitable<boolean> {

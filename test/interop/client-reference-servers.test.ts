@@ -2,16 +2,30 @@
 import { mkdtemp, readFile, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Client, type ConnectOptions, connect } from "../../src/node/client.ts";
 import { allTraits, Heard, processTarget, strayed } from "../support/peers.ts";
-import { root } from "../support/program.ts";
 import type { Revision } from "../support/schemas.ts";
 import { until } from "../support/signals.ts";
 import { Traffic } from "../support/traffic.ts";
 
 const revisions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const;
+
+const programs = {
+  everything: new URL(
+    "../../node_modules/@modelcontextprotocol/server-everything/dist/index.js",
+    import.meta.url,
+  ),
+  filesystem: new URL(
+    "../../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js",
+    import.meta.url,
+  ),
+  memory: new URL(
+    "../../node_modules/@modelcontextprotocol/server-memory/dist/index.js",
+    import.meta.url,
+  ),
+};
 
 let folder: string;
 beforeAll(async () => {
@@ -26,7 +40,7 @@ interface Used {
 
 /** Uses a reference server, and judges all that crossed. */
 async function use(
-  name: string,
+  name: keyof typeof programs,
   options: ConnectOptions & {
     readonly args?: readonly string[];
     readonly faults?: readonly RegExp[];
@@ -39,8 +53,7 @@ async function use(
   const target = processTarget(
     {
       command: process.execPath,
-      args: [`node_modules/@modelcontextprotocol/server-${name}/dist/index.js`, ...args],
-      cwd: root,
+      args: [fileURLToPath(programs[name]), ...args],
       env: { MEMORY_FILE_PATH: join(folder, "memory.jsonl") },
       // One of them does not end with its input.
       exitMs: 500,
@@ -158,6 +171,13 @@ test("the server that has everything asks for forms and visits, and sees no secr
       const url = "https://example.com/visit";
       expect((await client.call("trigger-url-elicitation", { url })).text).toContain("completed");
       expect(urls).toEqual([url]);
+      // A visit that is required first is for the caller to see to: who knows when it is over?
+      const required = client.call("trigger-url-elicitation", { url, errorPath: true });
+      await expect(required).rejects.toMatchObject({
+        kind: "refused",
+        code: -32042,
+        data: { elicitations: [{ mode: "url", url: "https://modelcontextprotocol.io" }] },
+      });
       const env = await client.call("get-env");
       expect(env.text).toContain("PATH");
       expect(env.text).not.toContain("ANYREV_TEST_SECRET");

@@ -2,15 +2,19 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { type Client, type ClientOptions, connect } from "anyrev/client";
 import { serve } from "anyrev/node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createFixture } from "../../fixture/declare.ts";
 import { callEveryTool } from "../support/every-tool.ts";
 import { Heard, processTarget, strayed } from "../support/peers.ts";
-import { root } from "../support/program.ts";
 import { type Revision, revisions } from "../support/schemas.ts";
 import { Traffic } from "../support/traffic.ts";
+
+const program = fileURLToPath(
+  new URL("../../node_modules/mcp-remote/dist/proxy.js", import.meta.url),
+);
 
 let folder: string;
 beforeAll(async () => {
@@ -32,8 +36,7 @@ async function walk(
   const target = processTarget(
     {
       command: process.execPath,
-      args: ["node_modules/mcp-remote/dist/proxy.js", url, "--allow-http", "--transport", strategy],
-      cwd: root,
+      args: [program, url, "--allow-http", "--transport", strategy],
       env: { MCP_REMOTE_CONFIG_DIR: folder },
     },
     traffic,

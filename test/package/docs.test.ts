@@ -119,14 +119,19 @@ function waysIn({ exported, ports }: Ran, code: string): Open[] {
   // A server that answers under names of its own is called by the first of them.
   const host = /allowedHosts: \["([^"*]+)"/.exec(code)?.[1];
   const path = /\bpath: "([^"]+)"/.exec(code)?.[1];
+  // One that asks who is calling is called with the first token that it names.
+  const token = /\btoken: "([^"]+)"/.exec(code)?.[1];
   const handlers = Object.values(exported).flatMap((value) => {
     if (isServer(value)) return [createEndpoint(value).fetch];
     return hasFetch(value) ? [(request: Request) => value.fetch(request)] : [];
   });
-  return [
+  const ways = [
     ...ports.map((port) => openSocket(port, path, host)),
     ...handlers.map((handle) => openFetch(handle, path, host)),
   ];
+  if (token === undefined) return ways;
+  const authorization = `Bearer ${token}`;
+  return ways.map((open) => (headers, body) => open({ ...headers, authorization }, body));
 }
 
 function revisionsOf(code: string, otherwise = tried): readonly Revision[] {

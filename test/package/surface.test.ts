@@ -1,5 +1,6 @@
 /** Every name that users may import. Changing this list is changing the public surface. */
 import * as portable from "anyrev";
+import * as auth from "anyrev/auth";
 import * as client from "anyrev/client";
 import * as node from "anyrev/node";
 import * as testing from "anyrev/testing";
@@ -24,6 +25,7 @@ const names = [
   "adapter2025_11_25",
   "adapter2026_07_28",
   "allRevisions",
+  "anyone",
   "assistant",
   "audio",
   "createEndpoint",
@@ -69,6 +71,21 @@ it("anyrev/client exports these names, and on Node how servers are reached there
     if (name !== "connect") expect(Reflect.get(client, name), name).toBe(value);
   }
   expect(Object.keys(client)).toEqual(expect.arrayContaining(["connect", "spawnServer"]));
+});
+
+it("anyrev/auth exports the authenticators and what others are made with", () => {
+  expect(Object.keys(auth).sort()).toEqual([
+    "accessOf",
+    "anyone",
+    "checkBearer",
+    "checkIntrospected",
+    "checkJwt",
+    "checkPasswords",
+    "checkTokens",
+    "nameResource",
+    "refuseCredentials",
+    "unavailable",
+  ]);
 });
 
 it("anyrev/testing exports what calls a server in memory, and the contract suites", () => {

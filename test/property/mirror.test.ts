@@ -104,7 +104,7 @@ describe.each(revisions)("the client's half of %s", (revision) => {
     const anyId = fc.oneof(fc.maxSafeInteger(), fc.string());
     fc.assert(
       fc.property(fc.constantFrom(...methods), anyText, anyId, (method, name, id) => {
-        const params = { name, uri: name, _meta: { "example.com/a": 1 } };
+        const params = { ...paramsOf(method, name), _meta: { "example.com/a": 1 } };
         const written = adapter.client.write({
           id,
           method,
@@ -162,6 +162,12 @@ describe.each(revisions)("the client's half of %s", (revision) => {
     },
   );
 });
+
+function paramsOf(method: string, name: string): Record<string, unknown> {
+  return method === "completion/complete"
+    ? { ref: { type: "ref/prompt", name }, argument: { name, value: name } }
+    : { name, uri: name };
+}
 
 describe.each(allRevisions.handshakes as readonly Revision[])("a client of %s", (revision) => {
   it("opens with its own handshake", () => {

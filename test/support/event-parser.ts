@@ -27,8 +27,9 @@ export class EventParser {
   feed(bytes: Uint8Array): void {
     this.#text += this.#decoder.decode(bytes, { stream: true });
     for (;;) {
+      if (this.#text === "") return;
       if (this.#afterReturn && this.#text.startsWith("\n")) this.#text = this.#text.slice(1);
-      if (this.#text !== "") this.#afterReturn = false;
+      this.#afterReturn = false;
       const end = this.#text.search(/[\r\n]/);
       if (end < 0) return;
       const line = this.#text.slice(0, end);

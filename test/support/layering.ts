@@ -62,11 +62,19 @@ const serverOfTesting = "src/server/memory-channel.ts";
 
 const onRuntime = ["node", "cli"];
 
-/** Packages that the sources may import, and whether only for their types. */
-const packages: ReadonlyMap<string, { readonly isTypeOnly: boolean }> = new Map([
+interface PackageRule {
+  /** Whether only its types may be imported. */
+  readonly isTypeOnly: boolean;
+  /** The one layer that may import it. @default every layer */
+  readonly layer?: string;
+}
+
+/** Packages that the sources may import. */
+const packages: ReadonlyMap<string, PackageRule> = new Map<string, PackageRule>([
   ["@standard-schema/spec", { isTypeOnly: true }],
   ["@cfworker/json-schema", { isTypeOnly: false }],
   ["eventsource-parser", { isTypeOnly: false }],
+  ["jose", { isTypeOnly: false, layer: "auth" }],
 ]);
 
 /** Every breach of the layering in `sources`, as one sentence each. */
@@ -143,6 +151,7 @@ function breachOfPackage(
   }
   const rule = packages.get(specifier);
   if (!rule) return "is no dependency of the sources";
+  if (rule.layer !== undefined && rule.layer !== layer) return `is for ${rule.layer} alone`;
   return rule.isTypeOnly && !isTypeOnly ? "may be imported for its types only" : undefined;
 }
 

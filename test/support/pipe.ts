@@ -144,6 +144,11 @@ export class PipeEnd {
   }
 
   #read(text: string): void {
+    // A long line comes in many pieces; it is looked through once.
+    if (!text.includes("\n")) {
+      this.#rest += text;
+      return;
+    }
     const lines = (this.#rest + text).split("\n");
     this.#rest = lines.pop() ?? "";
     for (const line of lines) this.#take(line);

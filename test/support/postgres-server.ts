@@ -20,7 +20,8 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-export async function startPostgres(): Promise<PostgresServer> {
+/** @param owner - the process that it belongs to; this one unless told otherwise */
+export async function startPostgres(owner?: number): Promise<PostgresServer> {
   const bin = findPrograms();
   const user = await findUser();
   const port = await freePort();
@@ -50,6 +51,8 @@ export async function startPostgres(): Promise<PostgresServer> {
       ],
       user,
       probe: () => probe(url),
+      folder,
+      owner,
     });
   let child = await begin();
   return {

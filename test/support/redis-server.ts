@@ -19,6 +19,8 @@ export interface RedisServerOptions {
   /** @default a free one */
   readonly port?: number;
   readonly args?: readonly string[];
+  /** The process that it belongs to. @default this one */
+  readonly owner?: number;
 }
 
 /** Starts `redis-server`, or whatever REDIS_SERVER names, such as `valkey-server`. */
@@ -33,6 +35,8 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
       ...(options.args ?? []),
     ],
     probe: () => ping(port),
+    folder,
+    owner: options.owner,
   });
   return {
     url: `redis://127.0.0.1:${port}`,

@@ -12,10 +12,20 @@ export interface Launch {
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
   /** Rejects as long as it is not there. */
   readonly probe: () => Promise<unknown>;
+  /** What goes with it when its owner ends without a word. */
+  readonly folder: string;
+  /** The process that it belongs to. @default this one */
+  readonly owner?: number | undefined;
 }
 
 /** Starts a program that goes on when this process ends, and waits until it answers. */
-export async function launch({ command, args, user, probe }: Launch): Promise<ChildProcess> {
+export async function launch({
+  command,
+  args,
+  user,
+  probe,
+  ...rest
+}: Launch): Promise<ChildProcess> {
   const child = spawn(command, args, {
     ...user,
     detached: true,
@@ -44,6 +54,7 @@ export async function launch({ command, args, user, probe }: Launch): Promise<Ch
       // Not yet.
     }
   }
+  guard(child.pid ?? 0, rest);
   child.unref();
   for (const stream of [child.stdout, child.stderr]) {
     stream?.removeAllListeners("data");
@@ -52,6 +63,21 @@ export async function launch({ command, args, user, probe }: Launch): Promise<Ch
     (stream as unknown as { unref?(): void } | null)?.unref?.();
   }
   return child;
+}
+
+const watch = `while kill -0 "$1" && kill -0 "$2"; do sleep 2; done 2>/dev/null
+kill -0 "$1" 2>/dev/null && exit
+kill -QUIT "$2" 2>/dev/null && sleep 1
+kill -KILL "$2" 2>/dev/null
+rm -rf "$3"`;
+
+/** Ends a server whose owner was killed: nobody else would. */
+function guard(
+  pid: number,
+  { folder, owner = process.pid }: Pick<Launch, "folder" | "owner">,
+): void {
+  const args = ["-c", watch, "sh", String(owner), String(pid), folder];
+  spawn("sh", args, { detached: true, stdio: "ignore" }).unref();
 }
 
 export async function freePort(): Promise<number> {

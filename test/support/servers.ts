@@ -22,6 +22,8 @@ declare module "vitest" {
   interface ProvidedContext {
     /** Where the servers of this run are written down. */
     serversFolder: string;
+    /** The process that has the run. */
+    runPid: number;
   }
 }
 
@@ -35,9 +37,11 @@ interface Started {
 /** The whole run: vitest calls it before the first file, and what it returns after the last. */
 export default function setup(project: {
   provide(key: "serversFolder", value: string): void;
+  provide(key: "runPid", value: number): void;
 }): () => Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "anyrev-servers-"));
   project.provide("serversFolder", folder);
+  project.provide("runPid", process.pid);
   return async () => {
     for (const name of readdirSync(folder).filter((each) => each.endsWith(".json"))) {
       const started: Started = JSON.parse(readFileSync(join(folder, name), "utf8"));
@@ -50,7 +54,7 @@ export default function setup(project: {
 
 /** @returns the address of a Redis that the whole run shares: use a prefix of your own. */
 export function sharedRedis(): Promise<string> {
-  return shared("redis", startRedis);
+  return shared("redis", (owner) => startRedis({ owner }));
 }
 
 /** @returns the address of a PostgreSQL that the whole run shares: use a prefix of your own. */
@@ -58,12 +62,12 @@ export function sharedPostgres(): Promise<string> {
   return shared("postgres", startPostgres);
 }
 
-async function shared(name: string, start: () => Promise<Started>): Promise<string> {
+async function shared(name: string, start: (owner: number) => Promise<Started>): Promise<string> {
   const folder = inject("serversFolder");
   const file = join(folder, `${name}.json`);
   if (claim(join(folder, name))) {
     try {
-      const { url, pid, folder: data } = await start();
+      const { url, pid, folder: data } = await start(inject("runPid"));
       writeFileSync(`${file}.new`, JSON.stringify({ url, pid, folder: data }));
       renameSync(`${file}.new`, file);
     } catch (cause) {

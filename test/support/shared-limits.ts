@@ -9,7 +9,9 @@ import { makePrefix, type OpenWorkers } from "./shared-stores.ts";
 /** One that never comes. */
 const never = (): AbortSignal => new AbortController().signal;
 
-export function describeLimits(backend: string, open: OpenWorkers): void {
+export function describeLimits(backend: string, openWorkers: OpenWorkers): void {
+  // With as much time as a slow machine takes.
+  const open: OpenWorkers = (options) => openWorkers({ timeoutMs: 20_000, ...options });
   const canGoOn = async (
     { hub }: { hub: EventHub },
     topic: string,

@@ -55,6 +55,7 @@ export function describeStores(backend: string, open: OpenWorkers): void {
   describe.concurrent(`Time in ${backend}`, () => {
     test("passes by itself, and ends what is kept", async () => {
       const { one, other, close } = await open({
+        timeoutMs: 20_000,
         sessions: { ttlMs: 300 },
         events: { ttlMs: 300 },
       });

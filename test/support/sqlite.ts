@@ -1,6 +1,5 @@
 /** SQLite files that are gone after the test, and connections of two kinds. */
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   createSqliteStores,
@@ -8,6 +7,7 @@ import {
   type SqliteStoresOptions,
 } from "anyrev/stores/sqlite";
 import Database from "better-sqlite3";
+import { inject } from "vitest";
 import { stamps, type Workers } from "./shared-stores.ts";
 
 export interface OpenDatabase extends SqliteDatabase {
@@ -19,7 +19,7 @@ export type Connect = (path: string) => OpenDatabase;
 export const withBetterSqlite: Connect = (path) => new Database(path);
 
 export async function makeFolder(): Promise<string> {
-  return mkdtemp(join(tmpdir(), "anyrev-sqlite-"));
+  return mkdtemp(join(inject("serversFolder"), "sqlite-"));
 }
 
 /** Two workers over a new file, each with a connection of its own. */

@@ -20,16 +20,9 @@ const newServer = (): Server => createServer({ name: "types", version: "1.0.0" }
 describe("what a handler holds", () => {
   test("is for handlers, and nothing of it for whoever serves the call", () => {
     expectTypeOf<keyof Exchange>().toEqualTypeOf<
-      | (
-          | "client"
-          | "capabilities"
-          | "meta"
-          | "session"
-          | "sessions"
-          | "target"
-          | "signal"
-          | "cancelled"
-        )
+      | ("principal" | "owner" | "requireScopes")
+      | ("client" | "capabilities" | "meta" | "session" | "sessions")
+      | ("target" | "signal" | "cancelled")
       | ("ask" | "askAll" | "sample" | "roots" | "once" | "state")
       | ("progress" | "log" | "detach")
       | ("text" | "image" | "audio" | "resource" | "link" | "mixed" | "failed")

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { anyone } from "../../src/core/access.ts";
 import type { Call } from "../../src/core/call.ts";
 import { control, Exchange, type ExchangeContext } from "../../src/core/exchange.ts";
 import type { Asking } from "../../src/core/inquiry.ts";
@@ -30,6 +31,7 @@ const forgetful: SessionKeeper = {
 
 function exchange(context: Partial<ExchangeContext> = {}, more: Partial<Call> = {}): Exchange {
   const whole: ExchangeContext = {
+    access: anyone,
     session: undefined,
     keeper: forgetful,
     onDisconnect: undefined,

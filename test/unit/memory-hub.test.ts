@@ -123,6 +123,8 @@ describe("Topics in memory", () => {
       cursors.set(topic, own);
       if (random.int(20) === 0) hub.delete(topic);
       else own.push(hub.publish(topic, "x".repeat(random.int(90))));
+      // No more events than eight are kept of one topic.
+      if (own.length > 9) own.shift();
       clock.now += random.int(3);
       if (step % 10 > 0) continue;
       let held = 0;

@@ -11,6 +11,7 @@ import {
   type SessionStore,
 } from "anyrev";
 import { describe, expect, it } from "vitest";
+import { anyone } from "../../src/core/access.ts";
 import { ChangeFeed } from "../../src/server/changes.ts";
 import type { EventStream } from "../../src/server/event-stream.ts";
 import { openSessionStream } from "../../src/server/session-stream.ts";
@@ -44,6 +45,7 @@ async function open(hub: EventHub, store: SessionStore = new MemorySessions()) {
       feed,
       sessions: new Sessions(store),
       session: record,
+      access: anyone,
       adapter,
       lastEventId,
       closing,

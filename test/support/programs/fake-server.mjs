@@ -8,6 +8,8 @@ const [, , mode, argument] = process.argv;
 const write = (message, end = "\n") => process.stdout.write(JSON.stringify(message) + end);
 const reply = ({ id, params }, result = { echoed: params }) => ({ jsonrpc: "2.0", id, result });
 
+const serverInfo = { name: "fake", version: "1.0.0" };
+
 function serve(onMessage, onEnd = () => process.exit(0)) {
   const lines = createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY });
   lines.on("line", (line) => onMessage(JSON.parse(line)));
@@ -115,6 +117,20 @@ const modes = {
       if (message.method === undefined) write(reply({ id: 1 }, { answered: message.result }));
       else write({ jsonrpc: "2.0", id: 1, method: "roots/list" });
     }),
+  // Knows nothing before the handshake; its argument says how it takes what comes before.
+  handshake: () => {
+    let isOpen = false;
+    const answers = {
+      initialize: { protocolVersion: "2025-06-18", capabilities: {}, serverInfo },
+      "tools/list": { tools: [{ name: String(process.pid), inputSchema: { type: "object" } }] },
+    };
+    serve((message) => {
+      isOpen ||= message.method === "initialize";
+      if (isOpen) return message.id !== undefined && write(reply(message, answers[message.method]));
+      if (argument === "exits") process.exit(1);
+      if (argument === "dies") process.kill(process.pid, "SIGKILL");
+    });
+  },
   // Sends what its first message says, as it stands there.
   says: () =>
     serve((message) => {
