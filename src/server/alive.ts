@@ -7,9 +7,9 @@ export const aliveMark = "+";
 /** A hub forgets what nobody writes to; one that forgets sooner than this is of no use. */
 const aliveMs = 60_000;
 
-/** Calls `say` every minute, for it to write to a topic. @returns a function that ends that. */
-export function sayAlive(say: () => void): () => void {
-  const timer = setInterval(say, aliveMs);
+/** Calls `say` every minute or so, for it to write to a topic. @returns a function that ends that. */
+export function sayAlive(say: () => void, everyMs: number = aliveMs): () => void {
+  const timer = setInterval(say, everyMs);
   letGo(timer);
   return () => clearInterval(timer);
 }

@@ -8,7 +8,7 @@ import { encodeEvent } from "../sse/encode.ts";
 import type { Cursor, EventHub, HubEvent } from "../stores/event-hub.ts";
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import type { JsonObject } from "../util/json.ts";
-import { pause } from "../util/timer.ts";
+import { letGo, pause } from "../util/timer.ts";
 import { aliveMark, sayAlive } from "./alive.ts";
 import { EventStream } from "./event-stream.ts";
 
@@ -35,6 +35,12 @@ export interface Resumption {
 
 /** The data of the event after which nothing comes. */
 const endMark = "";
+
+/**
+ * How often a call says that it runs, to whoever has come back for it on another worker, and
+ * after what silence that one takes its worker to be gone, in milliseconds.
+ */
+const [beatMs, silenceMs] = [20_000, 65_000];
 
 /** How long a hub that is away is waited for, and how often it is tried, in milliseconds. */
 const [patienceMs, retryMs] = [60_000, 250];
@@ -140,7 +146,7 @@ class Topic {
     this.#name = topicOf(resumption.session, this.#id);
     stream.onClose(() => this.#following.abort());
     // Whoever comes back to a call that is still running must find it.
-    this.#rest = sayAlive(() => this.#then(() => this.#beat()));
+    this.#rest = sayAlive(() => this.#then(() => this.#beat()), beatMs);
     this.#then(() => this.#pour());
   }
 
@@ -269,8 +275,31 @@ export async function resumeStream(
   const taken = `${takenMark}${crypto.randomUUID()}`;
   await hub.publish(topic, taken);
   const ended = new AbortController();
+  const watch = endAtSilence(stream);
   stream.onClose(() => ended.abort());
-  return hub.follow(topic, from, reader(stream, id, taken), ended.signal);
+  const read = reader(stream, id, taken);
+  const heard = (event: HubEvent): void => {
+    watch();
+    read(event);
+  };
+  return hub.follow(topic, from, heard, ended.signal);
+}
+
+/**
+ * Ends a stream that waits for a worker that was killed, or its reader would wait for ever.
+ *
+ * @returns what is to be called at every sign of life
+ */
+function endAtSilence(stream: EventStream): () => void {
+  let heardAt = performance.now();
+  const timer = setInterval(() => {
+    if (performance.now() - heardAt > silenceMs) stream.end();
+  }, beatMs);
+  letGo(timer);
+  stream.onClose(() => clearInterval(timer));
+  return () => {
+    heardAt = performance.now();
+  };
 }
 
 /**

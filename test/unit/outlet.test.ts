@@ -184,6 +184,31 @@ describe("A call's stream", () => {
     }
   });
 
+  it("ends for who came back to it elsewhere, once its worker must have been killed", async () => {
+    vi.useFakeTimers();
+    try {
+      const hub = new MemoryHub();
+      let isKilled = false;
+      const dying = withMethods(hub, {
+        publish: (topic, data) => (isKilled ? new Promise(() => {}) : hub.publish(topic, data)),
+      });
+      const { outlet } = open(dying);
+      outlet.begin();
+      const first = read(outlet.stream!);
+      outlet.stream?.disconnect();
+      const again = new EventStream();
+      expect(await resumeStream(hub, "s", first.parser.lastEventId, again)).toBe(true);
+      const rest = read(again);
+      await vi.advanceTimersByTimeAsync(600_000);
+      expect(rest.isOver()).toBe(false);
+      isKilled = true;
+      await vi.advanceTimersByTimeAsync(90_000);
+      expect([rest.isOver(), rest.texts()]).toEqual([true, []]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it("tells those who wait for its loss when nobody can come back, and not before", () => {
     const outlet = new PostOutlet(undefined, keepAliveMs);
     let lost = 0;
@@ -234,7 +259,7 @@ describe.each(failures)("A call's stream, where the hub %s", (_, fail) => {
       const again = new EventStream();
       expect(await resumeStream(hub, "s", first.parser.lastEventId, again)).toBe(true);
       expect(steps(read(again).texts())).toEqual(["answer"]);
-      expect([faults.length, vi.getTimerCount()]).toEqual([1, 0]);
+      expect([faults.length, vi.getTimerCount()]).toEqual([3, 0]);
     } finally {
       vi.useRealTimers();
     }
