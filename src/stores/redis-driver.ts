@@ -2,10 +2,8 @@
 import { StoreError } from "../core/store-error.ts";
 import { within } from "./deadline.ts";
 
-/** As much of a client of `redis` (node-redis) as is used; 5 and 6 have it. */
+/** As much of a client of `redis` (node-redis) as is used. */
 export interface NodeRedisClient {
-  readonly isOpen: boolean;
-  readonly isReady: boolean;
   sendCommand(args: string[], options?: { timeout?: number }): Promise<unknown>;
   duplicate(): NodeRedisClient;
   connect(): Promise<unknown>;
@@ -15,7 +13,6 @@ export interface NodeRedisClient {
 
 /** As much of a cluster of `redis` (node-redis) as is used. */
 export interface NodeRedisCluster {
-  readonly isOpen: boolean;
   readonly slots: unknown;
   sendCommand(
     key: string | undefined,
