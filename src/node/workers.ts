@@ -20,6 +20,9 @@ const steadyMs = 1_000;
  * @throws Error when one ends before
  */
 export async function startWorkers(count: number): Promise<Workers> {
+  // Each takes connections itself, when it has time for them. Handed out in turn by this process,
+  // those on their way to a worker that is killed would be answered by nobody, and never close.
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
   const keeper = new Keeper();
   try {
     const ports = await Promise.all(Array.from({ length: count }, () => keeper.start()));
