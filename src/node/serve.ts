@@ -1,4 +1,5 @@
 /** Listens: a server, a port, and nothing else to know. */
+import cluster from "node:cluster";
 import { createServer as createHttpServer, type Server as HttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Server } from "../core/server.ts";
@@ -8,6 +9,7 @@ import { createLegacySse, type LegacySse } from "../server/legacy-sse.ts";
 import { toNodeHandler } from "./handler.ts";
 import { type HealthOptions, withHealth } from "./health.ts";
 import { within } from "./within.ts";
+import { startWorkers } from "./workers.ts";
 
 export interface ServeOptions extends EndpointOptions {
   /** 0 takes a free one. @default 8080 */
@@ -35,6 +37,13 @@ export interface ServeOptions extends EndpointOptions {
    * @default false
    */
   readonly signals?: boolean | undefined;
+  /**
+   * Serves from so many processes on one port, for one machine with several processors: the
+   * program runs once more in each of them, by `node:cluster`, and one that ends is started
+   * again. They need `stores` that they share, such as those of `anyrev/stores/sqlite`, each
+   * with a connection of its own. SIGTERM ends each, as `signals` says. @default one process
+   */
+  readonly workers?: number | undefined;
   /** Runs when serving has ended: the place to close stores and connections. */
   readonly onClosed?: (() => unknown) | undefined;
   /** Ends serving when it aborts. */
@@ -58,6 +67,10 @@ export interface Serving extends AsyncDisposable {
 export async function serve(server: Server, options: ServeOptions = {}): Promise<Serving> {
   const host = options.host ?? "127.0.0.1";
   const path = options.path ?? "/mcp";
+  const url = (port: number): string => `http://${bracket(host)}:${port}${path}`;
+  if (options.workers !== undefined && cluster.isPrimary) {
+    return keepWorkers(options.workers, options, url);
+  }
   const allowedHosts = options.allowedHosts ?? localHosts(host);
   const endpoint = createEndpoint(server, { ...options, path, allowedHosts });
   const legacy = options.legacySse
@@ -76,14 +89,44 @@ export async function serve(server: Server, options: ServeOptions = {}): Promise
     closing ??= finish(http, endpoint, drainMs, options.onClosed);
     return closing;
   };
-  if (options.signals) exitOnSignals(close);
-  options.signal?.addEventListener("abort", () => void close(), { once: true });
-  return {
-    url: `http://${bracket(host)}:${port}${path}`,
-    port,
-    close,
-    [Symbol.asyncDispose]: close,
+  return serving(port, url(port), close, options);
+}
+
+/** What a program holds of it, and what else ends it. */
+function serving(
+  port: number,
+  url: string,
+  close: () => Promise<void>,
+  { signal, signals, workers }: ServeOptions,
+): Serving {
+  const isWorker = workers !== undefined && cluster.isWorker;
+  if (signals || isWorker) exitOnSignals(close, isWorker);
+  signal?.addEventListener("abort", () => void close(), { once: true });
+  return { url, port, close, [Symbol.asyncDispose]: close };
+}
+
+async function keepWorkers(
+  count: number,
+  options: ServeOptions,
+  url: (port: number) => string,
+): Promise<Serving> {
+  if (!Number.isSafeInteger(count) || count < 1) {
+    throw new RangeError(`workers is how many there are, not ${count}`);
+  }
+  const { stores, sessionStore, eventHub, sessions, onClosed } = options;
+  const isShared = stores !== undefined || (sessionStore !== undefined && eventHub !== undefined);
+  if (count > 1 && !isShared && sessions !== false) {
+    throw new TypeError(
+      "several workers need `stores` that they share: what one keeps in its memory the others do not find",
+    );
+  }
+  const { port, close } = await startWorkers(count);
+  let closing: Promise<void> | undefined;
+  const closeAll = (): Promise<void> => {
+    closing ??= close().then(async () => void (await onClosed?.()));
+    return closing;
   };
+  return serving(port, url(port), closeAll, options);
 }
 
 function both(endpoint: Endpoint, legacy: LegacySse): Pick<Endpoint, "handle"> {
@@ -144,7 +187,8 @@ function drain(http: HttpServer, drainMs: number): Promise<void> {
   });
 }
 
-function exitOnSignals(close: () => Promise<void>): void {
+/** @param isWorker - whether the process that started it tells it when to end */
+function exitOnSignals(close: () => Promise<void>, isWorker: boolean): void {
   let isEnding = false;
   const end = (): void => {
     if (isEnding) process.exit(1);
@@ -154,5 +198,7 @@ function exitOnSignals(close: () => Promise<void>): void {
       () => process.exit(1),
     );
   };
-  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, end);
+  process.on("SIGTERM", end);
+  // A terminal sends it to all processes at once, and each would hear of its end twice.
+  process.on("SIGINT", isWorker ? () => undefined : end);
 }

@@ -223,7 +223,7 @@ export class MixedLoad {
   /** What the balancer says for a worker that is gone, or a connection that broke. */
   #breakOff(cause: unknown, started: number): Error {
     const message = String(cause);
-    if (/refused|again later|about to end/.test(message)) {
+    if (/refused|got 503|again later|about to end/.test(message)) {
       this.account.refused.push({
         status: 503,
         afterMs: performance.now() - started,

@@ -12,9 +12,11 @@ import { placeIn, WorkerGroup } from "../support/worker-group.ts";
 
 /** Of all the tests here together. */
 const wantedCalls = 10_000;
-const callsEach = 3_400;
+/** A file on the same machine is the fastest of them. */
+const calls = { sqlite: 5_000, redis: 2_600, postgres: 2_600 } as const;
 const callers = 12;
-const limitMs = 170_000;
+/** For a machine that does much else beside; most of a minute is what the faults last. */
+const limitMs = 300_000;
 
 let made = 0;
 
@@ -71,11 +73,11 @@ class Trial implements AsyncDisposable {
   }
 
   /** Nothing is lost and nothing doubled, and no caller was told anything but what it should be. */
-  async close(): Promise<void> {
-    await this.load.reached(callsEach);
-    const { calls, faults } = await this.load.end();
-    made += calls;
-    expect(faults).toEqual([]);
+  async close(wanted: number): Promise<void> {
+    await this.load.reached(wanted);
+    const account = await this.load.end();
+    made += account.calls;
+    expect(account.faults).toEqual([]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -117,7 +119,7 @@ describe("Three workers under load", () => {
       });
       expectPatient(locked);
       expect([locked.broken, locked.gone, locked.begunAnew]).toEqual([0, 0, 0]);
-      await trial.close();
+      await trial.close(calls.sqlite);
     },
     limitMs,
   );
@@ -152,7 +154,7 @@ describe("Three workers under load", () => {
         });
         expect(emptied.broken).toBe(0);
         expect(emptied.gone).toBeGreaterThan(0);
-        await trial.close();
+        await trial.close(calls.redis);
       } finally {
         await redis.stop();
       }
@@ -178,7 +180,7 @@ describe("Three workers under load", () => {
         const restarted = await trial.during(() => postgres.restart());
         expect([restarted.broken, restarted.gone, restarted.begunAnew]).toEqual([0, 0, 0]);
         expect(restarted.refused.filter(({ hasHint }) => !hasHint)).toEqual([]);
-        await trial.close();
+        await trial.close(calls.postgres);
       } finally {
         await postgres.stop();
       }
