@@ -12,6 +12,8 @@ export interface Load {
 export interface LoadResult {
   readonly requests: number;
   readonly seconds: number;
+  /** How long each took, in milliseconds. */
+  readonly times: readonly number[];
 }
 
 export function httpRequest(port: number, headers: Record<string, string>, body: string): Buffer {
@@ -30,21 +32,25 @@ export function httpRequest(port: number, headers: Record<string, string>, body:
 export async function run(load: Load): Promise<LoadResult> {
   const started = performance.now();
   const end = started + load.durationMs;
-  const counts = await Promise.all(
-    Array.from({ length: load.inFlight }, () => keepBusy(load, end)),
-  );
+  const all = await Promise.all(Array.from({ length: load.inFlight }, () => keepBusy(load, end)));
   const seconds = (performance.now() - started) / 1000;
-  return { requests: counts.reduce((sum, count) => sum + count, 0), seconds };
+  const times = all.flat();
+  return { requests: times.length, seconds, times };
 }
 
-function keepBusy({ port, request }: Load, end: number): Promise<number> {
+function keepBusy({ port, request }: Load, end: number): Promise<number[]> {
   return new Promise((resolve, reject) => {
     const socket: Socket = connect(port, "127.0.0.1");
     const reader = new ReplyReader();
-    let count = 0;
+    const times: number[] = [];
+    let sentAt = 0;
+    const send = (): void => {
+      sentAt = performance.now();
+      socket.write(request);
+    };
     socket.setNoDelay(true);
     socket.on("error", reject);
-    socket.on("connect", () => socket.write(request));
+    socket.on("connect", send);
     socket.on("data", (chunk: Buffer) => {
       if (!reader.feed(chunk)) return;
       if (reader.status !== 200) {
@@ -52,11 +58,12 @@ function keepBusy({ port, request }: Load, end: number): Promise<number> {
         socket.destroy();
         return;
       }
-      count++;
-      if (performance.now() >= end) {
+      const now = performance.now();
+      times.push(now - sentAt);
+      if (now >= end) {
         socket.destroy();
-        resolve(count);
-      } else socket.write(request);
+        resolve(times);
+      } else send();
     });
   });
 }
