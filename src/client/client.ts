@@ -25,6 +25,7 @@ import { type CallOptions, type ClientOptions, defaults, toAccepted } from "./op
 import { type Fetched, Recall, type Recallable } from "./recall.ts";
 import { ToolBook } from "./tool-book.ts";
 import { MemoryVerdicts } from "./verdicts.ts";
+import { untilAborted } from "./watch.ts";
 
 /** What is completed: an argument of a prompt, or a variable of a resource template. */
 export interface CompletionTarget {
@@ -71,7 +72,7 @@ export class Client implements AsyncDisposable {
           this.#changed(change);
           this.#listeners.change(change, subscription);
         },
-        acknowledged: (_filter, subscription) => this.#listeners.acknowledged(subscription),
+        acknowledged: (filter, subscription) => this.#listeners.acknowledged(filter, subscription),
         warn,
       },
       logLevel: options.logLevel,
@@ -98,7 +99,7 @@ export class Client implements AsyncDisposable {
   ): Promise<Client> {
     const client = new Client(target, options);
     try {
-      await client.#connection.link(signal);
+      await client.#connection.link(untilAborted(signal));
       return client;
     } catch (cause) {
       await client.close();
@@ -236,7 +237,14 @@ export class Client implements AsyncDisposable {
   async rootsChanged(): Promise<void> {
     const link = await this.#connection.link();
     if (link.adapter.era === "modern" || this.#options.onRoots === undefined) return;
-    await link.notify("notifications/roots/list_changed");
+    const { session } = link.transport;
+    try {
+      await link.notify("notifications/roots/list_changed", undefined, this.#connection.patience);
+    } catch (cause) {
+      if (!(cause instanceof ClientError) || cause.kind !== "session-lost") throw cause;
+      // A new session knows of no roots yet, and asks for them when it needs them.
+      await this.#connection.renew(link, session);
+    }
   }
 
   /** Ends the session and lets go of everything; calls under way reject. */

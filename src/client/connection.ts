@@ -107,7 +107,7 @@ export class Connection {
   }
 
   /** The link as it is now, opened anew where it is gone. */
-  async link(signal?: AbortSignal): Promise<Link> {
+  async link(waiting?: WatchOptions): Promise<Link> {
     this.#closing.signal.throwIfAborted();
     const current = this.#current;
     if (this.#opening === undefined && current !== undefined && current.link.gone === undefined) {
@@ -117,7 +117,7 @@ export class Connection {
     const opening = this.#open(() =>
       negotiate(this.#target, this.#opener.negotiating(this.#current === undefined)),
     );
-    const { link } = await heeding(signal, opening);
+    const { link } = await within(waiting, opening);
     return link;
   }
 
@@ -167,7 +167,7 @@ export class Connection {
   ): Promise<Exchanged> {
     const spent: Spent = { isRepeated: false, reissues: 0 };
     for (;;) {
-      const link = await this.link(asking.signal);
+      const link = await this.link(asking);
       const { adapter, transport } = link;
       const { session } = transport;
       try {
@@ -178,7 +178,7 @@ export class Connection {
       } catch (cause) {
         const mended = this.#mend(cause, { link, session }, asking, spent);
         if (mended === undefined) throw cause;
-        await heeding(asking.signal, mended);
+        await within(asking, mended);
       }
     }
   }
@@ -300,11 +300,12 @@ export class Connection {
 }
 
 /** What many wait for goes on when one of them has had enough. */
-async function heeding<T>(signal: AbortSignal | undefined, shared: Promise<T>): Promise<T> {
-  if (signal === undefined) return shared;
+async function within<T>(waiting: WatchOptions | undefined, shared: Promise<T>): Promise<T> {
+  if (waiting === undefined) return shared;
+  const watch = new Watch(waiting);
   try {
-    return await unlessAborted(signal, shared);
-  } catch (cause) {
-    throw signal.aborted ? givenUp(signal) : cause;
+    return await unlessAborted(watch.signal, shared);
+  } finally {
+    watch.stop();
   }
 }

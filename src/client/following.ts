@@ -14,8 +14,8 @@ export interface FollowingOptions {
 interface Followed {
   readonly link: Link;
   readonly session: string | undefined;
-  /** Resolves when it is open, or will not be. */
-  readonly open: Promise<void>;
+  /** Resolves when it is open, or will not be: false where the server has none. */
+  readonly open: Promise<boolean>;
   readonly stopped: AbortController;
 }
 
@@ -29,14 +29,18 @@ export class Following {
     this.#options = options;
   }
 
-  /** Opens the stream of the session as it is now, if it is not open. Never rejects. */
-  follow(link: Link): Promise<void> {
+  /**
+   * Opens the stream of the session as it is now, if it is not open. Never rejects.
+   *
+   * @returns false where the server has none
+   */
+  follow(link: Link): Promise<boolean> {
     const { session } = link.transport;
     const before = this.#followed;
     if (before?.link === link && before.session === session) return before.open;
     this.stop();
     const stopped = new AbortController();
-    const open = new Promise<void>((resolve) => this.#open(link, stopped, resolve));
+    const open = new Promise<boolean>((resolve) => this.#open(link, stopped, resolve));
     this.#followed = { link, session, open, stopped };
     return open;
   }
@@ -47,11 +51,11 @@ export class Following {
     this.#followed = undefined;
   }
 
-  #open(link: Link, stopped: AbortController, onOpen: () => void): void {
+  #open(link: Link, stopped: AbortController, settle: (isThere: boolean) => void): void {
     const { transport, adapter } = link;
     const { session, follow } = transport;
     if (follow === undefined) {
-      onOpen();
+      settle(true);
       return;
     }
     let opened = 0;
@@ -61,16 +65,17 @@ export class Following {
       resumption: adapter.resumption,
       onOpen: () => {
         if (opened++ > 0) this.#options.reopened(link);
-        onOpen();
+        settle(true);
       },
     };
     const forget = onAbort(this.#connection.closing, () => stopped.abort());
     follow
       .call(transport, options)
-      // Before a new session is opened, which waits for this.
-      .finally(onOpen)
+      .then(() => settle(false))
       .finally(forget)
       .catch((cause: unknown) => {
+        // Before a new session is opened, which waits for this.
+        settle(true);
         if (!stopped.signal.aborted) void this.#lost(link, session, cause);
       });
   }

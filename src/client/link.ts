@@ -42,8 +42,8 @@ interface Running {
   told: number;
 }
 
-/** How long a farewell that nobody waits for may take. */
-const partingMs = 5_000;
+/** How long something may take to be sent that nobody waits for. */
+const parting: WatchOptions = { timeoutMs: 5_000, maxTimeoutMs: 5_000 };
 
 export class Link {
   readonly transport: Transport;
@@ -114,14 +114,10 @@ export class Link {
     }
   }
 
-  /** Sends a notification. */
-  notify(
-    method: string,
-    params?: JsonObject,
-    signal: AbortSignal = AbortSignal.timeout(partingMs),
-  ): Promise<void> {
+  /** Sends a notification. @throws ClientError when it was not taken in time */
+  notify(method: string, params?: JsonObject, waiting: WatchOptions = parting): Promise<void> {
     const message = { jsonrpc: "2.0", method, ...(params === undefined ? {} : { params }) };
-    return this.transport.send(message, this.adapter.client.headers, signal);
+    return this.#send(message, waiting);
   }
 
   /** Answers a request of the server's. */
@@ -129,9 +125,18 @@ export class Link {
     id: RequestId,
     outcome: { readonly result: JsonObject } | { readonly error: JsonObject },
   ): Promise<void> {
-    const message = { jsonrpc: "2.0", id, ...outcome };
-    const signal: AbortSignal = AbortSignal.timeout(partingMs);
-    return this.transport.send(message, this.adapter.client.headers, signal);
+    return this.#send({ jsonrpc: "2.0", id, ...outcome }, parting);
+  }
+
+  async #send(message: JsonObject, waiting: WatchOptions): Promise<void> {
+    const watch = new Watch(waiting);
+    try {
+      await this.transport.send(message, this.adapter.client.headers, watch.signal);
+    } catch (cause) {
+      throw watch.signal.aborted ? watch.signal.reason : cause;
+    } finally {
+      watch.stop();
+    }
   }
 
   progress(params: JsonObject): void {

@@ -2,6 +2,7 @@
 import type { ChangeableList, ListenFilter } from "../core/call.ts";
 import type { Change } from "../core/notice.ts";
 import type { RequestId } from "../jsonrpc/message.ts";
+import { readListen } from "../revisions/params.ts";
 import { onAbort, unlessAborted } from "../util/abort.ts";
 import { backOff, sleep } from "../util/backoff.ts";
 import { toListener } from "../util/callback.ts";
@@ -12,7 +13,7 @@ import { ClientError, isRefusal } from "./errors.ts";
 import { excerpt } from "./excerpt.ts";
 import { Following } from "./following.ts";
 import type { Link } from "./link.ts";
-import { givenUp } from "./watch.ts";
+import { givenUp, untilAborted, Watch } from "./watch.ts";
 
 /** Which changes to hear of. */
 export interface Interests {
@@ -48,6 +49,9 @@ interface Subscribed {
 
 /** How often in a row listening is begun anew before it is given up. */
 const maxAttempts = 8;
+
+/** How long a session's stream may take to open until listening begins without it. */
+const longestOpeningMs = 5_000;
 
 /** Something that lasted this long has worked. */
 const settledMs = 10_000;
@@ -101,7 +105,7 @@ export class Listeners {
     });
     // Whoever does not look is not to be ended by it.
     done.catch(() => undefined);
-    await Promise.race([open, done]);
+    await this.#inTime(Promise.race([open, done]), listener);
     if (this.#connection.closing.aborted) throw this.#connection.closing.reason;
     if (signal?.aborted) throw givenUp(signal);
     const close = async (): Promise<void> => {
@@ -121,11 +125,15 @@ export class Listeners {
     }
   }
 
-  acknowledged(subscription: RequestId | undefined): void {
+  acknowledged(filter: JsonObject, subscription: RequestId | undefined): void {
     for (const listener of this.#listeners) {
-      if (subscription === undefined || subscription === listener.subscription) {
-        listener.onAcknowledged?.();
+      if (subscription !== undefined && subscription !== listener.subscription) continue;
+      const missing = findMissing(listener.filter, filter);
+      if (listener.onAcknowledged !== undefined && missing.length > 0) {
+        const what = excerpt(missing.join(", "));
+        this.#options.warn(`the server does not tell of all changes that are listened to: ${what}`);
       }
+      listener.onAcknowledged?.();
     }
   }
 
@@ -134,7 +142,9 @@ export class Listeners {
     if (link.adapter.listening !== "subscribe") return;
     // Those on a link that is gone come back by themselves.
     const listeners = this.#on(link);
-    if (this.#options.alwaysFollows || listeners.length > 0) await this.#following.follow(link);
+    if (listeners.length > 0) await this.#follow(link);
+    // Nobody is to miss anything, so nobody needs to wait.
+    else if (this.#options.alwaysFollows) void this.#following.follow(link);
     for (const uri of new Set(listeners.flatMap(({ filter }) => filter.uris))) {
       await link
         .exchange("resources/subscribe", { uri }, this.#connection.patience)
@@ -184,7 +194,7 @@ export class Listeners {
   /** @returns how it was lost; undefined when it ended by either side's own wish. */
   async #listenOnce(listener: Listener, onOpen: () => void): Promise<unknown> {
     try {
-      const link = await this.#connection.link(listener.ended.signal);
+      const link = await this.#connection.link(untilAborted(listener.ended.signal));
       const params = link.adapter.client.listen?.(listener.filter);
       if (params === undefined) await this.#subscribe(listener, link, onOpen);
       else await this.#exchange(listener, link, params, onOpen);
@@ -226,7 +236,7 @@ export class Listeners {
     listener.subscribed = { link, fail };
     const forget = link.onEnd(() => fail(brokenOff(link)));
     try {
-      await this.#following.follow(link);
+      if (!(await this.#follow(link))) this.#warnOfSilence();
       for (const uri of filter.uris) {
         const asking = { ...this.#connection.patience, signal: ended.signal };
         await this.#connection.request("resources/subscribe", { uri }, asking);
@@ -255,6 +265,42 @@ export class Listeners {
     if (others.length === 0 && !this.#options.alwaysFollows) this.#following.stop();
   }
 
+  /**
+   * Some servers open a stream only with its first message, which may never come.
+   *
+   * @returns false where the server has none
+   */
+  async #follow(link: Link): Promise<boolean> {
+    const waitMs = Math.min(this.#connection.patience.timeoutMs, longestOpeningMs);
+    const opened = new AbortController();
+    const open = this.#following.follow(link);
+    const late = sleep(waitMs, opened.signal).then(() => true);
+    const isThere = await Promise.race([open, late]);
+    opened.abort();
+    return isThere;
+  }
+
+  /** @throws ClientError `timeout`, and ends the listening, when it does not begin */
+  async #inTime(begun: Promise<void>, { ended }: Listener): Promise<void> {
+    const { timeoutMs, maxTimeoutMs } = this.#connection.patience;
+    // Time for the server to answer, after what it takes to reach it.
+    const watch = new Watch({ timeoutMs: 2 * timeoutMs, maxTimeoutMs: 2 * maxTimeoutMs });
+    try {
+      await unlessAborted(watch.signal, begun);
+    } catch (cause) {
+      ended.abort();
+      throw cause;
+    } finally {
+      watch.stop();
+    }
+  }
+
+  #warnOfSilence(): void {
+    this.#options.warn(
+      "the server has no stream to tell of changes on: only what it says within calls is heard",
+    );
+  }
+
   #lost(link: Link, cause: unknown): void {
     const why = cause instanceof Error ? cause.message : String(cause);
     this.#options.warn(`what the server says on its own is not heard any more: ${why}`);
@@ -279,6 +325,16 @@ function changesOf({ lists, uris }: ListenFilter): Change[] {
   return [
     ...lists.map((list): Change => ({ kind: "list-changed", list })),
     ...uris.map((uri): Change => ({ kind: "resource-updated", uri })),
+  ];
+}
+
+/** What of a filter is not in what the server says it will tell of. */
+function findMissing({ lists, uris }: ListenFilter, acknowledged: JsonObject): string[] {
+  const granted = readListen({ notifications: acknowledged });
+  const filter = granted.kind === "listen" ? granted.filter : { lists: [], uris: [] };
+  return [
+    ...lists.filter((list) => !filter.lists.includes(list)),
+    ...uris.filter((uri) => !filter.uris.includes(uri)),
   ];
 }
 

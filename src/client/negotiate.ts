@@ -158,7 +158,7 @@ async function shakeHands(
   handshake: Adapter,
   options: NegotiateOptions,
 ): Promise<Negotiated> {
-  const { accepted, signal } = options;
+  const { accepted, signal, timeoutMs } = options;
   link.adapter = handshake;
   try {
     const result = await initialize(link, options);
@@ -168,7 +168,8 @@ async function shakeHands(
       throw toUnsupported([typeof version === "string" ? version : describe(version)], accepted);
     }
     link.adapter = adapter;
-    await link.notify("notifications/initialized", undefined, signal);
+    const waiting = { signal, timeoutMs, maxTimeoutMs: timeoutMs };
+    await link.notify("notifications/initialized", undefined, waiting);
     return { link, description: describeServer(version, result, undefined) };
   } catch (cause) {
     await link.transport.close();

@@ -14,6 +14,12 @@ export interface WatchOptions {
   readonly beganAt?: number | undefined;
 }
 
+/** For what has another end than a time. */
+export function untilAborted(signal: AbortSignal | undefined): WatchOptions {
+  const forever = Number.POSITIVE_INFINITY;
+  return { signal, timeoutMs: forever, maxTimeoutMs: forever };
+}
+
 /** A timer that is set for longer fires at once. */
 const longestTimerMs = 2 ** 31 - 1;
 
