@@ -16,6 +16,7 @@ import { type HttpAnswer, type HttpSender, swallowMs, tooLarge } from "./http-ex
 import { findRefusal, isEventStream, type ReadAnswer, toHttpError } from "./http-failure.ts";
 import { createPosition, HttpWay, type HttpWayOptions, messageOf } from "./http-way.ts";
 import { clientClosed } from "./patience.ts";
+import { leave } from "./stream-reader.ts";
 import type { Incoming, Received, Transport, Travel } from "./transport.ts";
 
 export interface LegacySseTransportOptions extends HttpWayOptions {
@@ -121,7 +122,7 @@ export class LegacySseTransport implements Transport {
       try {
         this.#endpoint = await findEndpoint(events, answer.url);
       } catch (cause) {
-        answer.discard();
+        leave(answer, events);
         throw cause;
       }
       void this.#read(answer, events, reader);

@@ -41,7 +41,7 @@ export class StreamReader {
         return reply;
       }
     } catch (cause) {
-      answer.discard();
+      leave(answer, events);
       if (cause instanceof ClientError && cause.kind === "interrupted") return undefined;
       throw cause;
     }
@@ -88,6 +88,12 @@ export class StreamReader {
       if (!(cause instanceof ClientError) || cause.kind !== "interrupted") throw cause;
     }
   }
+}
+
+/** Lets go of a stream that was not read to its end, and of what watched over it. */
+export function leave(answer: HttpAnswer, events: AsyncGenerator<SourceEvent>): void {
+  answer.discard();
+  events.return(undefined).catch(() => undefined);
 }
 
 const silent: Incoming = {

@@ -325,6 +325,8 @@ describe.each(senderKinds)("over %s, when a client was closed,", (kind) => {
       else if (rpcMethod === "stream") openStream(response).write(event(note("n/x")));
       else if (rpcMethod === "replied") openStream(response).write(event(result(id)));
       else if (rpcMethod === "resumed") sendStream(response, event("", "1"));
+      else if (rpcMethod === "spoilt")
+        openStream(response).write(event(`{"jsonrpc":"2.0","id":${id}}`));
       else if (rpcMethod === "told") response.writeHead(202).write("x");
       else if (rpcMethod !== "silent") {
         sendJson(response, result(id), 200, { "mcp-session-id": "S" });
@@ -344,6 +346,7 @@ describe.each(senderKinds)("over %s, when a client was closed,", (kind) => {
       ];
       for (const each of over) each.catch(() => undefined);
       await link.ask("replied");
+      expect((await failureOf(link.ask("spoilt"))).kind).toBe("invalid-answer");
       await link.tell("told");
       await delay(30);
       await link.transport.close();
