@@ -12,13 +12,18 @@ export const toolCount = Number(process.argv[2] ?? "1");
 
 export async function listen(http: Server, onReply?: (body: string) => void): Promise<void> {
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  report((http.address() as AddressInfo).port, onReply);
+}
+
+/** Says that it is ready, and from then on what it has used. */
+export function report(port: number, onReply?: (body: string) => void): void {
   process.on("message", (order: Order) => {
     if (order.kind === "stop") process.exit(0);
     if (order.kind === "reply") onReply?.(order.body);
     const { user, system } = process.cpuUsage();
     process.send?.({ kind: "cpu", micros: user + system });
   });
-  process.send?.({ kind: "ready", port: (http.address() as AddressInfo).port });
+  process.send?.({ kind: "ready", port });
 }
 
 export function toolNames(): string[] {

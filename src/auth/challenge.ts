@@ -4,7 +4,7 @@ import type { Authenticator } from "./authenticator.ts";
 export type ChallengeError = "invalid_request" | "invalid_token" | "insufficient_scope";
 
 export interface Challenge {
-  /** Where the metadata is; undefined where there is no resource to speak of. */
+  /** The URL of the metadata. */
   readonly metadata: string;
   /** What to ask for; left out where there is nothing in particular. */
   readonly scopes: readonly string[];

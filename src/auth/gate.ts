@@ -107,7 +107,8 @@ export class Gate {
 
   admit(request: GateRequest): Awaitable<Access | Denial> {
     if (hasTokenInQuery(request.target)) return this.#malformed(request, "tokens in the URL");
-    if (request.principal !== undefined) return this.#enter(request.principal, request);
+    const { principal } = request;
+    if (principal !== undefined) return this.#enterPassed(principal, request);
     const credentials = parseCredentials(request.headers("authorization"));
     if (credentials === "malformed") return this.#malformed(request, "this Authorization header");
     const { method, target, headers, host } = request;
@@ -133,10 +134,7 @@ export class Gate {
     request: GateRequest,
   ): Awaitable<Access | Denial> {
     if (verdict === undefined) {
-      const isKnown = this.#authenticators.some(
-        ({ scheme }) => scheme !== undefined && scheme.toLowerCase() === credentials?.scheme,
-      );
-      return isKnown
+      return this.#takes(credentials)
         ? this.#refuse(request, "the credentials are unknown")
         : this.#unauthorized(request, {}, "say who you are");
     }
@@ -151,16 +149,28 @@ export class Gate {
     };
   }
 
+  /** Whether a client that sends these does what a challenge of ours asks for. */
+  #takes(credentials: Credentials | undefined): boolean {
+    const scheme = credentials?.scheme;
+    if (this.#authenticators.length === 0) return scheme === "bearer";
+    return this.#authenticators.some(
+      (each) => scheme !== undefined && each.scheme?.toLowerCase() === scheme,
+    );
+  }
+
   #enter(principal: Principal, request: GateRequest): Awaitable<Access | Denial> {
-    const { expiresAt } = principal;
-    // The clocks that were allowed for are the authenticator's business; this one is for whom
-    // middleware passes on, and for answers that were kept.
-    if (request.principal !== undefined && expiresAt !== undefined && expiresAt <= Date.now()) {
-      return this.#refuse(request, "the credentials have expired");
-    }
     return after(this.#owners.accessOf(principal), (access) =>
       holds(access, this.#scopes) ? access : this.#lacking(request),
     );
+  }
+
+  /** The clocks that an authenticator allows for are its own business; nobody has looked here. */
+  #enterPassed(principal: Principal, request: GateRequest): Awaitable<Access | Denial> {
+    const { expiresAt } = principal;
+    if (expiresAt !== undefined && expiresAt <= Date.now()) {
+      return this.#refuse(request, "the credentials have expired");
+    }
+    return this.#enter(principal, request);
   }
 
   #lacking({ host }: GateRequest): Denial {

@@ -9,9 +9,10 @@ import type { HttpAnswer } from "./http-exchange.ts";
 import { isPassing } from "./http-failure.ts";
 import { createPosition, type Position, toLastEventId } from "./http-way.ts";
 import { Patience } from "./patience.ts";
+import type { CallSignal } from "./transport.ts";
 
 export interface Following {
-  readonly signal: AbortSignal;
+  readonly signal: CallSignal;
   readonly ending: Ending;
   readonly resumption: Adapter["resumption"];
   readonly attempts: number;

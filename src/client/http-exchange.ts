@@ -3,6 +3,7 @@
  * followed here and not by a sender, which could take a body or credentials to a stranger.
  */
 import { ClientError } from "./errors.ts";
+import type { CallSignal } from "./transport.ts";
 
 export interface HttpOutgoing {
   readonly method: "POST" | "GET" | "DELETE";
@@ -11,7 +12,7 @@ export interface HttpOutgoing {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   /** Ends the exchange at any time, its body included. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: CallSignal | undefined;
   /**
    * Whether it does no harm when the server gets it twice. Only then is it sent again when
    * a kept connection turns out to be dead: from here that looks just like a server which

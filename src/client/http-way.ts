@@ -7,6 +7,7 @@ import { exchange, type HttpAnswer, type HttpOutgoing, type HttpSender } from ".
 import { isEventStream, type ReadAnswer } from "./http-failure.ts";
 import { waitFor } from "./patience.ts";
 import { parseMessages } from "./read-messages.ts";
+import type { CallSignal } from "./transport.ts";
 
 type HeaderRecord = Readonly<Record<string, string>>;
 
@@ -48,7 +49,7 @@ export interface Going {
   /** Of a session, and of a place in a stream. */
   readonly place?: HeaderRecord | undefined;
   readonly body?: string | undefined;
-  readonly signal: AbortSignal;
+  readonly signal: CallSignal;
   readonly repeatable: boolean;
 }
 

@@ -84,7 +84,7 @@ export class Link {
     this.#running.set(id, { watch, onProgress, told: Number.NEGATIVE_INFINITY });
     let isSent = false;
     try {
-      watch.signal.throwIfAborted();
+      watch.throwIfAborted();
       options.onSend?.(id);
       const written = this.adapter.client.write({
         id,
@@ -97,13 +97,13 @@ export class Link {
         progressToken: onProgress === undefined ? undefined : id,
         logLevel: this.#speaker.logLevel,
       });
-      const travel = { signal: watch.signal, resumption: this.adapter.resumption };
+      const travel = { signal: watch, resumption: this.adapter.resumption };
       isSent = true;
       return readResult(await this.transport.request(written, travel));
     } catch (cause) {
-      if (watch.signal.aborted) {
-        if (isSent) this.#cancel(id, method, watch.signal.reason);
-        throw watch.signal.reason;
+      if (watch.aborted) {
+        if (isSent) this.#cancel(id, method, watch.reason);
+        throw watch.reason;
       }
       // Why it was closed says more than that it was.
       if (this.#gone !== undefined && isClosed(cause)) throw this.#gone;

@@ -1,6 +1,7 @@
 /** How long to wait before another try, and when to stop trying. */
 import type { Ending } from "../util/ending.ts";
 import { ClientError } from "./errors.ts";
+import type { CallSignal } from "./transport.ts";
 
 export interface PatienceOptions {
   /** Tries in a row that may fail. */
@@ -61,7 +62,7 @@ export class Patience {
    */
   async wait(
     retryMs: number | undefined,
-    signal: AbortSignal,
+    signal: CallSignal,
     ending: Ending,
   ): Promise<string | undefined> {
     const { failures, withinMs } = this.#options;
@@ -85,7 +86,7 @@ export class Patience {
 }
 
 /** @throws the signal's reason, or ClientError `closed` */
-function pause(ms: number, signal: AbortSignal, ending: Ending): Promise<void> {
+function pause(ms: number, signal: CallSignal, ending: Ending): Promise<void> {
   return unlessOver(
     (resolve) => {
       const timer = setTimeout(resolve, ms);
@@ -99,7 +100,7 @@ function pause(ms: number, signal: AbortSignal, ending: Ending): Promise<void> {
 /** What a stranger's promise resolves with, unless it is not wanted any more before. */
 export function waitFor<T>(
   promise: Promise<T>,
-  signal: AbortSignal,
+  signal: CallSignal,
   ending: Ending | undefined,
 ): Promise<T> {
   return unlessOver<T>(
@@ -114,7 +115,7 @@ export function waitFor<T>(
 
 function unlessOver<T>(
   begin: (resolve: (value: T) => void, reject: (cause: unknown) => void) => () => void,
-  signal: AbortSignal,
+  signal: CallSignal,
   ending: Ending | undefined,
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {

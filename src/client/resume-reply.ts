@@ -10,11 +10,12 @@ import type { HttpAnswer } from "./http-exchange.ts";
 import { isPassing } from "./http-failure.ts";
 import { type Position, toLastEventId } from "./http-way.ts";
 import { Patience } from "./patience.ts";
+import type { CallSignal } from "./transport.ts";
 
 export interface Resuming {
   /** Of this one stream: event ids of others mean nothing here. */
   readonly position: Position;
-  readonly signal: AbortSignal;
+  readonly signal: CallSignal;
   readonly ending: Ending;
   readonly resumption: Adapter["resumption"];
   readonly attempts: number;

@@ -30,7 +30,14 @@ import { clientClosed } from "./patience.ts";
 import { sortMessages } from "./read-messages.ts";
 import { resumeReply } from "./resume-reply.ts";
 import { StreamReader } from "./stream-reader.ts";
-import type { FollowOptions, Incoming, Received, Transport, Travel } from "./transport.ts";
+import type {
+  CallSignal,
+  FollowOptions,
+  Incoming,
+  Received,
+  Transport,
+  Travel,
+} from "./transport.ts";
 
 export interface StreamableHttpOptions extends HttpWayOptions {
   /** How long closing waits for the server to end the session, in milliseconds. @default 1000 */
@@ -137,7 +144,7 @@ export class StreamableHttp implements Transport {
   async send(
     message: JsonObject,
     headers: Readonly<Record<string, string>>,
-    signal: AbortSignal,
+    signal: CallSignal,
   ): Promise<void> {
     const session = this.#session;
     const answer = await this.#post(message, headers, session, signal);
@@ -156,7 +163,7 @@ export class StreamableHttp implements Transport {
     message: JsonObject,
     headers: Readonly<Record<string, string>>,
     session: string | undefined,
-    signal: AbortSignal,
+    signal: CallSignal,
   ): Promise<HttpAnswer> {
     const method = message["method"];
     return this.#go({
@@ -238,7 +245,7 @@ export class StreamableHttp implements Transport {
     version: string | undefined,
     session: string | undefined,
     from: string | undefined,
-    signal: AbortSignal,
+    signal: CallSignal,
   ): Promise<HttpAnswer | ClientError> {
     const place: Record<string, string> = {};
     if (session !== undefined) place[sessionHeader] = session;
@@ -323,6 +330,6 @@ function withVersion(version: string | undefined): Readonly<Record<string, strin
 }
 
 /** Nobody waits for it any more. */
-function isOver({ kind }: ClientError, signal: AbortSignal): boolean {
+function isOver({ kind }: ClientError, signal: CallSignal): boolean {
   return signal.aborted || kind === "closed";
 }

@@ -3,14 +3,16 @@
 import { DeclarationError } from "../core/errors.ts";
 import { dialectOf } from "../core/json-schema-guard.ts";
 import { type ParamHeader, readParamHeaders } from "../core/param-header.ts";
-import { compileSchema, listIssues, type Validate } from "../core/schema.ts";
-import type { JsonObject } from "../util/json.ts";
+import { compileSchema, type Issue, listIssues, type Validate } from "../core/schema.ts";
+import { describe } from "../jsonrpc/message.ts";
+import { isObject } from "../util/json.ts";
 import { ClientError } from "./errors.ts";
 import type { Tool } from "./model.ts";
 
 interface Known {
   readonly paramHeaders: readonly ParamHeader[];
-  readonly outputSchema: JsonObject | undefined;
+  /** As the server lists it: whether it is a schema at all shows when it is compiled. */
+  readonly outputSchema: unknown;
   /** The schema as JSON: what is listed again unchanged is not compiled again. */
   readonly schemaText: string | undefined;
   check: Validate | Unusable | undefined;
@@ -74,8 +76,8 @@ export class ToolBook {
         `${JSON.stringify(name)} declares an output schema, but its result has no structuredContent`,
       );
     }
-    const { issues } = await known.check(structured);
-    if (issues === undefined) return;
+    const issues = await listFaults(known.check, structured);
+    if (issues.length === 0) return;
     throw new ClientError(
       "invalid-answer",
       `the result of ${JSON.stringify(name)} is not what its output schema says:\n${listIssues(issues)}`,
@@ -100,7 +102,8 @@ export class ToolBook {
     return true;
   }
 
-  #compile(name: string, schema: JsonObject): Validate | Unusable {
+  #compile(name: string, schema: unknown): Validate | Unusable {
+    if (!isObject(schema)) return { message: `it must be an object, not ${describe(schema)}` };
     if (schema["$schema"] !== undefined && dialectOf(schema) === undefined) {
       this.#warn(
         `the results of ${JSON.stringify(name)} are not checked: its schema is of an unknown dialect`,
@@ -113,5 +116,15 @@ export class ToolBook {
       if (cause instanceof DeclarationError) return { message: cause.message };
       throw cause;
     }
+  }
+}
+
+async function listFaults(check: Validate, structured: unknown): Promise<readonly Issue[]> {
+  try {
+    const { issues = [] } = await check(structured);
+    return issues;
+  } catch (cause) {
+    // A stranger's schema and a stranger's value: together they may be more than the stack holds.
+    throw new ClientError("invalid-answer", "the output schema cannot be evaluated", { cause });
   }
 }

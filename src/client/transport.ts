@@ -11,10 +11,26 @@ export interface Received {
   readonly status: number | undefined;
 }
 
+/**
+ * The part of an `AbortSignal` that a call needs. A real one for each call costs as much
+ * again as the client's own work on it, most of it in collecting the garbage.
+ */
+export interface CallSignal {
+  readonly aborted: boolean;
+  readonly reason: unknown;
+  throwIfAborted(): void;
+  addEventListener(
+    type: "abort",
+    listener: () => void,
+    options?: { readonly once?: boolean },
+  ): void;
+  removeEventListener(type: "abort", listener: () => void): void;
+}
+
 /** How one request travels. */
 export interface Travel {
   /** Ends the wait and lets go of whatever carries the reply; the promise rejects with its reason. */
-  readonly signal: AbortSignal;
+  readonly signal: CallSignal;
   /** Whether and how its stream is resumed when it breaks before the reply has come. */
   readonly resumption: Adapter["resumption"];
 }

@@ -1,6 +1,7 @@
 /** How long a call may take: its own timer, a cap that nothing puts off, and the caller's signal. */
 import { onAbort } from "../util/abort.ts";
 import { ClientError } from "./errors.ts";
+import type { CallSignal } from "./transport.ts";
 
 export interface WatchOptions {
   readonly signal?: AbortSignal | undefined;
@@ -16,8 +17,11 @@ export interface WatchOptions {
 /** A timer that is set for longer fires at once. */
 const longestTimerMs = 2 ** 31 - 1;
 
-export class Watch {
-  readonly #ended: AbortController = new AbortController();
+/** Aborts when a call is over before its reply has come; its reason is a ClientError. */
+export class Watch implements CallSignal {
+  readonly #listeners: Set<() => void> = new Set();
+  #reason: ClientError | undefined;
+  #controller: AbortController | undefined;
   readonly #options: WatchOptions;
   #forget: () => void = () => undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -38,9 +42,32 @@ export class Watch {
     );
   }
 
-  /** Aborts when the call is over before its reply has come; its reason is a ClientError. */
+  get aborted(): boolean {
+    return this.#reason !== undefined;
+  }
+
+  get reason(): ClientError | undefined {
+    return this.#reason;
+  }
+
+  throwIfAborted(): void {
+    if (this.#reason !== undefined) throw this.#reason;
+  }
+
+  /** Each listener is called once at most. */
+  addEventListener(_type: "abort", listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  removeEventListener(_type: "abort", listener: () => void): void {
+    this.#listeners.delete(listener);
+  }
+
+  /** The same as a real one, for those who pass it on to strangers. */
   get signal(): AbortSignal {
-    return this.#ended.signal;
+    this.#controller ??= new AbortController();
+    if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+    return this.#controller.signal;
   }
 
   /** Starts the clock anew: something shows that the server is at work. */
@@ -77,7 +104,11 @@ export class Watch {
     clearTimeout(this.#timer);
     clearTimeout(this.#cap);
     this.#forget();
-    this.#ended.abort(why);
+    this.#reason = why;
+    this.#controller?.abort(why);
+    const listeners = [...this.#listeners];
+    this.#listeners.clear();
+    for (const listener of listeners) listener();
   }
 
   #after(ms: number, message: string): ReturnType<typeof setTimeout> | undefined {

@@ -4,6 +4,7 @@
  * fails here is refused whole; treating it as permissive would let anything through.
  */
 import { isObject, type JsonObject } from "../util/json.ts";
+import { findMisshapen } from "./keyword-shapes.ts";
 import { findUnsafePattern } from "./pattern-guard.ts";
 
 const maxDepth = 64;
@@ -126,6 +127,11 @@ function escapePointer(name: string): string {
 
 function findNodeProblem(node: Node, found: Found): SchemaProblem | undefined {
   const { schema, path } = node;
+  const misshapen = findMisshapen(schema);
+  if (misshapen !== undefined) {
+    const { keyword, told } = misshapen;
+    return { path: `${path}/${keyword}`, message: `it must be ${told}` };
+  }
   if (schema["$dynamicRef"] !== undefined) {
     return { path: `${path}/$dynamicRef`, message: 'it is not supported; use "$ref"' };
   }

@@ -11,6 +11,7 @@ export interface OneTimeStore {
    *
    * @param ttlMs - how long that must be remembered; later on nobody takes the id any more
    * @returns true the first time, false ever after, also when many claim it at once
+   * @throws StoreError `full` when no more can be remembered, where that is not told by false
    */
   claim(id: string, ttlMs: number): Awaitable<boolean>;
 }

@@ -25,7 +25,7 @@ import { answerBatch } from "./batch.ts";
 import { CallOutlet, takesStream, toReply } from "./call-outlet.ts";
 import { allowOrigin, preflight } from "./cors.ts";
 import type { Endpoint, EndpointOptions } from "./endpoint-options.ts";
-import { Entrance } from "./entrance.ts";
+import { Entrance, takenByAuth } from "./entrance.ts";
 import { defaultKeepAliveMs } from "./event-stream.ts";
 import { serveFetch } from "./fetch.ts";
 import { Guard } from "./guard.ts";
@@ -156,8 +156,7 @@ class HttpEndpoint {
   #admit(request: HttpRequest): Awaitable<HttpReply> {
     const entrance = this.#entrance;
     if (entrance === undefined) {
-      // Taken without a rule for those who have none, it would let everybody else in as well.
-      if (request.principal !== undefined) throw new Error("an endpoint takes principals by auth");
+      if (request.principal !== undefined) throw new Error(takenByAuth);
       return this.#route(request, anyone);
     }
     // Browsers ask first, and never show who they ask for (Fetch standard, CORS-preflight).

@@ -20,6 +20,9 @@ export interface EntranceOptions {
   readonly adapter: Adapter;
 }
 
+/** Taken without a rule for those who have none, a principal would let everybody else in as well. */
+export const takenByAuth = "a principal was passed on to an endpoint that has no auth option";
+
 /** How long clients wait that cannot be judged now, in seconds. */
 const retryAfterSeconds = "5";
 

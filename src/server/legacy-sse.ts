@@ -22,7 +22,7 @@ import { toAdapterSet } from "./answerer.ts";
 import { toReply } from "./call-outlet.ts";
 import { Channel, type ChannelOptions } from "./channel.ts";
 import { allowOrigin, preflight } from "./cors.ts";
-import { Entrance } from "./entrance.ts";
+import { Entrance, takenByAuth } from "./entrance.ts";
 import { EventStream } from "./event-stream.ts";
 import { onExpiry } from "./expiry.ts";
 import { serveFetch } from "./fetch.ts";
@@ -151,7 +151,10 @@ class SseTransport {
 
   #admit(request: HttpRequest): Awaitable<HttpReply> {
     const entrance = this.#entrance;
-    if (entrance === undefined) return this.#route(request, anyone);
+    if (entrance === undefined) {
+      if (request.principal !== undefined) throw new Error(takenByAuth);
+      return this.#route(request, anyone);
+    }
     return after(entrance.admit(request), (admitted) =>
       "status" in admitted ? admitted : this.#route(request, admitted),
     );

@@ -50,8 +50,12 @@ export class Sessions {
    */
   find(id: string, owner: string): Awaitable<SessionRecord | undefined> {
     if (!idSyntax.test(id)) return undefined;
-    return after(this.#store.touch(id), (session) =>
-      session?.principal === owner ? session : undefined,
+    const owned = (session: SessionRecord | undefined): SessionRecord | undefined =>
+      session?.principal === owner ? session : undefined;
+    if (owner === "") return after(this.#store.touch(id), owned);
+    // Looks before it touches: who has another's id must not keep its session alive either.
+    return after(this.#store.get(id), (found) =>
+      owned(found) === undefined ? undefined : after(this.#store.touch(id), owned),
     );
   }
 

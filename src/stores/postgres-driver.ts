@@ -1,6 +1,6 @@
 /** One way to send statements to PostgreSQL, whichever driver it is. */
 import { StoreError } from "../core/store-error.ts";
-import { within } from "./deadline.ts";
+import { Deadline, within } from "./deadline.ts";
 import type { SqlRow, SqlValue } from "./sql.ts";
 
 /** As much of a `Pool` of `pg` as is used. */
@@ -37,18 +37,12 @@ export interface PostgresTag {
     text: string,
     values?: SqlValue[],
     options?: { readonly prepare?: boolean },
-  ): PostgresQuery;
+  ): PromiseLike<readonly unknown[]>;
   listen(
     channel: string,
     onNotify: (payload: string) => void,
     onListen?: () => void,
   ): Promise<{ unlisten(): Promise<void> }>;
-}
-
-export interface PostgresQuery extends PromiseLike<readonly unknown[]> {
-  /** Null as long as it was not sent. */
-  readonly state?: unknown;
-  cancel(): unknown;
 }
 
 export type PostgresClient = PgPool | PostgresTag;
@@ -84,6 +78,7 @@ export function toConnection(client: PostgresClient, prepares: boolean): Postgre
 }
 
 function ofPool(pool: PgPool, prepares: boolean): PostgresConnection {
+  const deadline = new Deadline();
   const names = new Map<string, string>();
   const nameOf = (text: string): string => {
     const known = names.get(text) ?? `anyrev_${hash(text)}`;
@@ -92,7 +87,7 @@ function ofPool(pool: PgPool, prepares: boolean): PostgresConnection {
   };
   const use = async (query: PgQuery, timeoutMs: number): Promise<readonly unknown[]> => {
     const end = Date.now() + timeoutMs;
-    const client = await take(pool, timeoutMs);
+    const client = await take(pool, deadline, timeoutMs);
     const leftMs = Math.max(1, end - Date.now());
     // Out of its pool it has no other, and an error that nobody hears ends the process.
     client.on("error", ignore);
@@ -117,23 +112,23 @@ function ofPool(pool: PgPool, prepares: boolean): PostgresConnection {
     listen: async (channel, listening, timeoutMs) => {
       // A pool of one would have none left to work with.
       if (pool.options?.max === 1) return undefined;
-      return listenOn(await take(pool, timeoutMs), channel, listening, timeoutMs);
+      return listenOn(await take(pool, deadline, timeoutMs), channel, listening, timeoutMs);
     },
   };
 }
 
 /** A connection that comes too late goes back unused: nothing is sent after its caller was told. */
-async function take(pool: PgPool, timeoutMs: number): Promise<PgPoolClient> {
-  const connecting = pool.connect();
+async function take(pool: PgPool, deadline: Deadline, timeoutMs: number): Promise<PgPoolClient> {
+  let isLate = false;
+  const connect = async (): Promise<PgPoolClient> => {
+    const client = await pool.connect();
+    if (isLate) client.release();
+    return client;
+  };
   try {
-    return await within(timeoutMs, connecting);
+    return await deadline.wait(timeoutMs, connect);
   } catch (cause) {
-    if (cause instanceof StoreError) {
-      connecting.then(
-        (late) => late.release(),
-        () => undefined,
-      );
-    }
+    isLate = true;
     throw translate(cause);
   }
 }
@@ -175,20 +170,26 @@ async function listenOn(
 }
 
 function ofTag(tag: PostgresTag, prepares: boolean): PostgresConnection {
-  const use = async (query: PostgresQuery, timeoutMs: number): Promise<readonly unknown[]> => {
+  const deadline = new Deadline();
+  // What is late is left to the driver. It can be told to take it back, but then it never uses
+  // the connection again that it was about to send it by.
+  const use = async (
+    start: () => PromiseLike<readonly unknown[]>,
+    timeoutMs: number,
+  ): Promise<readonly unknown[]> => {
     try {
-      return await within(timeoutMs, Promise.resolve(query));
+      return await deadline.wait(timeoutMs, start);
     } catch (cause) {
-      // Taken back where it has not been sent. To end it where it runs, the driver would
-      // connect anew, and nobody could hear that fail.
-      if (cause instanceof StoreError && query.state === null) query.cancel();
       throw translate(cause);
     }
   };
   return {
     query: async (text, values, timeoutMs) =>
-      (await use(tag.unsafe(text, values, { prepare: prepares }), timeoutMs)) as readonly SqlRow[],
-    script: async (text, timeoutMs) => void (await use(tag.unsafe(text), timeoutMs)),
+      (await use(
+        () => tag.unsafe(text, values, { prepare: prepares }),
+        timeoutMs,
+      )) as readonly SqlRow[],
+    script: async (text, timeoutMs) => void (await use(() => tag.unsafe(text), timeoutMs)),
     listen: async (channel, { onNotify, onListen }, timeoutMs) => {
       // The driver connects anew by itself, and tells by `onListen` when it has.
       const opening = tag.listen(channel, onNotify, onListen);

@@ -25,7 +25,6 @@ export type {
   PgPoolClient,
   PgQuery,
   PostgresClient,
-  PostgresQuery,
   PostgresTag,
 } from "./postgres-driver.ts";
 export type { SharedStores } from "./shared-stores.ts";

@@ -1,11 +1,9 @@
 /** One way to send commands to Redis, whichever driver it is. */
 import { StoreError } from "../core/store-error.ts";
-import { within } from "./deadline.ts";
+import { Deadline, within } from "./deadline.ts";
 
-/** As much of a client of `redis` (node-redis) as is used; 5 and 6 have it. */
+/** As much of a client of `redis` (node-redis) as is used. */
 export interface NodeRedisClient {
-  readonly isOpen: boolean;
-  readonly isReady: boolean;
   sendCommand(args: string[], options?: { timeout?: number }): Promise<unknown>;
   duplicate(): NodeRedisClient;
   connect(): Promise<unknown>;
@@ -15,7 +13,6 @@ export interface NodeRedisClient {
 
 /** As much of a cluster of `redis` (node-redis) as is used. */
 export interface NodeRedisCluster {
-  readonly isOpen: boolean;
   readonly slots: unknown;
   sendCommand(
     key: string | undefined,
@@ -78,10 +75,13 @@ function unknownClient(): TypeError {
 }
 
 function nodeRedis(client: NodeRedisClient): RedisConnection {
+  const deadline = new Deadline();
   return {
     send: (command, timeoutMs) =>
       // By its own timeout the driver takes back what it has not sent.
-      reply(timeoutMs, client.sendCommand([...command], { timeout: timeoutMs })),
+      translated(
+        deadline.wait(timeoutMs, () => client.sendCommand([...command], { timeout: timeoutMs })),
+      ),
     duplicate: async (timeoutMs) => {
       const own = client.duplicate();
       own.on("error", ignore);
@@ -92,9 +92,12 @@ function nodeRedis(client: NodeRedisClient): RedisConnection {
 }
 
 function nodeRedisCluster(cluster: NodeRedisCluster): RedisConnection {
+  const deadline = new Deadline();
   return {
     send: (command, timeoutMs) =>
-      reply(timeoutMs, cluster.sendCommand(keyOf(command), false, [...command])),
+      translated(
+        deadline.wait(timeoutMs, () => cluster.sendCommand(keyOf(command), false, [...command])),
+      ),
     duplicate: async (timeoutMs) => {
       const own = cluster.duplicate();
       own.on("error", ignore);
@@ -105,6 +108,7 @@ function nodeRedisCluster(cluster: NodeRedisCluster): RedisConnection {
 }
 
 function ioRedis(client: IoRedisClient): RedisConnection {
+  const deadline = new Deadline();
   let readying: Promise<void> | undefined;
   const ready = (): Promise<void> => {
     readying ??= untilReady(client).finally(() => {
@@ -117,9 +121,10 @@ function ioRedis(client: IoRedisClient): RedisConnection {
       // What is not sent at once would wait in the driver's queue, and be sent after the
       // caller was told that it failed.
       const end = Date.now() + timeoutMs;
-      if (client.status !== "ready") await reply(timeoutMs, ready());
+      if (client.status !== "ready") await translated(deadline.wait(timeoutMs, ready));
       const [name = "", ...args] = command;
-      return reply(Math.max(1, end - Date.now()), client.call(name, ...args));
+      const leftMs = Math.max(1, end - Date.now());
+      return translated(deadline.wait(leftMs, () => client.call(name, ...args)));
     },
     duplicate: async (timeoutMs) => {
       const own = client.duplicate();
@@ -131,9 +136,10 @@ function ioRedis(client: IoRedisClient): RedisConnection {
 }
 
 function sender(client: RedisSender): RedisConnection {
+  const deadline = new Deadline();
   return {
-    send: (command, timeoutMs) => reply(timeoutMs, client.send(command)),
-    duplicate: async (timeoutMs) => sender(await reply(timeoutMs, client.duplicate())),
+    send: (command, timeoutMs) => translated(deadline.wait(timeoutMs, () => client.send(command))),
+    duplicate: async (timeoutMs) => sender(await translated(within(timeoutMs, client.duplicate()))),
     close: () => void client.close(),
   };
 }
@@ -174,7 +180,7 @@ async function opened<T>(
   timeoutMs: number,
 ): Promise<T> {
   try {
-    await reply(timeoutMs, opening);
+    await translated(within(timeoutMs, opening));
     return own;
   } catch (cause) {
     // Or it would go on to try for ever.
@@ -183,9 +189,9 @@ async function opened<T>(
   }
 }
 
-async function reply<T>(timeoutMs: number, replied: Promise<T>): Promise<T> {
+async function translated<T>(replied: Promise<T>): Promise<T> {
   try {
-    return await within(timeoutMs, replied);
+    return await replied;
   } catch (cause) {
     throw translate(cause);
   }

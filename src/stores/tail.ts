@@ -85,9 +85,13 @@ export class Tail {
   }
 
   #meets(follower: Follower): boolean {
-    if (this.#followers.size === 0) this.#at = follower.at;
+    const { epoch, number } = follower.at;
     const at = this.#at;
-    return at?.epoch === follower.at.epoch && at.number <= follower.at.number;
+    if (this.#followers.size > 0) return at?.epoch === epoch && at.number <= number;
+    // What was shown to those who have left, this one may not have seen.
+    if (at !== undefined && (at.epoch !== epoch || at.number !== number)) this.#isRung = true;
+    this.#at = follower.at;
+    return true;
   }
 
   /** The topic has begun anew, and one of the two has not seen it yet. */

@@ -3,6 +3,7 @@
  * what an id gets that was never given out; and the owner is not disturbed.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { MemorySessions } from "anyrev/node";
 import { describe, expect, it } from "vitest";
 import { fixtureAuth } from "../../fixture/auth.ts";
 import { createFixture } from "../../fixture/declare.ts";
@@ -175,11 +176,12 @@ const kinds: readonly Kind[] = [
   },
   {
     what: "a handle",
-    // Elsewhere the fixture keeps what it is told with the session, and gives no handle out.
-    in: (revision) => !isHandshake(revision),
+    in: () => true,
     prey: async (alice) => {
       const session = alice.session;
-      const { text } = await alice.call("remember", { key: "k", value: "hers" });
+      // With a session the fixture gives none out, and takes one all the same.
+      const modern = new Person(alice.worker, "alice", "2026-07-28");
+      const { text } = await modern.call("remember", { key: "k", value: "hers" });
       const handle = /h_[\w-]{32}/.exec(text)?.[0] ?? "";
       return {
         id: handle,
@@ -315,6 +317,23 @@ describe.each(bridges)("over the %s bridge", (name) => {
   it.each(all)("R049: $what in $revision is unknown to others", async ({ kind, revision }) => {
     await using worker = await open(name);
     await rob(worker, kind, revision);
+  });
+
+  it("R049: a session that others ask for expires as if nobody had", async () => {
+    let now = 0;
+    const sessionStore = new MemorySessions({ ttlMs: 1_000, now: () => now });
+    const server = createFixture({ log: () => undefined });
+    await using worker = await openAllRoutes(name, server, { auth: fixtureAuth, sessionStore });
+    const alice = await new Person(worker, "alice", "2025-11-25").open();
+    const ask = async (holder: Holder) => {
+      const person = new Person(worker, holder, "2025-11-25");
+      person.session = alice.session;
+      return (await person.see({ message: person.request("tools/list") })).status;
+    };
+    now = 600;
+    expect(await ask("bob")).toBe(404);
+    now = 1_200;
+    expect(await ask("alice")).toBe(404);
   });
 
   it.each(revisions.filter(isHandshake))(

@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { createServer } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
+import { fixtureTokens } from "../../fixture/auth.ts";
 import { Client, overSocket } from "../support/client.ts";
 import { overSocket as workerAt } from "../support/live.ts";
 import { Program, patience, root, startFixture } from "../support/program.ts";
@@ -97,6 +98,35 @@ describe("the fixture", () => {
     expect(end.problems).toEqual([]);
   });
 
+  test("asks who is calling with --auth, on every route, and says where tokens are from", async () => {
+    await using program = fixture("--auth", "--sse");
+    const url = `http://127.0.0.1:${await portOf(program)}`;
+    const authorization = `Bearer ${fixtureTokens.bob}`;
+    const accept = "text/event-stream";
+    for (const [path, method] of [
+      ["/mcp", "POST"],
+      ["/mcp", "GET"],
+      ["/mcp", "DELETE"],
+      ["/sse", "GET"],
+      ["/messages", "POST"],
+    ] as const) {
+      const refused = await fetch(`${url}${path}`, { method, headers: { accept } });
+      expect([path, method, refused.status]).toEqual([path, method, 401]);
+      const challenge = refused.headers.get("www-authenticate") ?? "";
+      const metadata = /resource_metadata="([^"]+)", scope="read"$/.exec(challenge)?.[1] ?? "";
+      const document = await (await fetch(metadata)).json();
+      expect(document).toMatchObject({ resource: `${url}${path === "/mcp" ? path : "/sse"}` });
+    }
+    const send = overSocket(Number(new URL(url).port));
+    const asBob: typeof send = (headers, body) => send({ ...headers, authorization }, body);
+    for (const revision of revisions) {
+      const client = await Client.open(asBob, revision);
+      const { result } = await client.call("whoami", {});
+      expect(JSON.stringify(result)).toContain('\\"subject\\":\\"bob\\"');
+    }
+    await stop(program);
+  });
+
   test.each([
     [["--bogus"], "--bogus"],
     [["stray"], "stray"],
@@ -106,6 +136,7 @@ describe("the fixture", () => {
     [["--sessions", "maybe"], "maybe"],
     [["--store", "memcached"], "memcached"],
     [["--stdio", "--sse"], "--sse"],
+    [["--stdio", "--auth"], "--auth"],
     [["--revisions", "2025-01-01"], "2025-01-01"],
     [["--stdio", "--revisions", ""], "2025-06-18"],
   ] as const)("refuses %j plainly", async (args, named) => {

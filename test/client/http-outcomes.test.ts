@@ -135,7 +135,7 @@ describe.each(senderKinds)("over %s,", (sender) => {
     ["a reply whose id is of another type", result("1")],
     ["a reply without a result", '{"jsonrpc":"2.0","id":1}'],
     ["a reply of another version", '{"jsonrpc":"1.0","id":1,"result":{}}'],
-    ["a reply nested without end", result(1, JSON.parse(`${"[".repeat(99)}${"]".repeat(99)}`))],
+    ["a reply nested without end", result(1, JSON.parse(`${"[".repeat(999)}${"]".repeat(999)}`))],
   ])("a successful answer that is %s is invalid", (_what, body) =>
     asking(
       (_request, response) => sendJson(response, body),

@@ -205,7 +205,9 @@ describe.each(senderKinds)("over %s,", (kind) => {
     "a server that answers with %s has no such transport",
     async (_what, respond, kindOfFailure) => {
       await using fake = await FakeHttp.open(respond);
-      const { transport, recorder, sender } = createTransport(fake.url, { openTimeoutMs: 100 });
+      const { transport, recorder, sender } = createTransport(fake.url, {
+        openTimeoutMs: kindOfFailure === "timeout" ? 100 : 10_000,
+      });
       expect((await failureOf(transport.start(recorder))).kind).toBe(kindOfFailure);
       await transport.close();
       expect(sender.underWay).toBe(0);

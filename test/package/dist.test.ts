@@ -1,11 +1,12 @@
 /** What is published works by itself: built, imported by name, in a process of its own. */
-import { execFile } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { importsOf } from "../support/layering.ts";
 import { headersFor, initializeParams, request } from "../support/messages.ts";
 import { assertReply, isObject, revisions } from "../support/wire.ts";
@@ -151,6 +152,55 @@ describe("the built package", () => {
     expect(reach(join(root, "dist/client/index.js")).size).toBeGreaterThan(20);
   });
 
+  it.each(["sqlite", "redis", "postgres"])(
+    "has stores for %s that reach no driver and no module of Node",
+    (backend) => {
+      const files = [...reach(join(root, `dist/stores/${backend}.js`))];
+      expect(files.length).toBeGreaterThan(8);
+      const outside = files.filter((file) => !file.startsWith(join(root, "dist")));
+      expect(outside).toEqual([]);
+    },
+  );
+
+  it("keeps one file for processes that start at once, publish at once, and end by themselves", async () => {
+    const file = join(mkdtempSync(join(inject("serversFolder"), "dist-")), "stores.db");
+    const source = `
+      import { createSqliteStores } from "anyrev/stores/sqlite";
+      import Database from "better-sqlite3";
+      const { hub, keys } = createSqliteStores(new Database(${JSON.stringify(file)}));
+      const ring = await keys.rotate(crypto.getRandomValues(new Uint8Array(32)));
+      const seen = [];
+      const start = await hub.position("t");
+      await hub.follow("t", start, ({ data }) => seen.push(data), new AbortController().signal);
+      const told = new Promise((resolve) => process.stdin.once("data", resolve));
+      console.log("ready");
+      await told;
+      process.stdin.destroy();
+      for (let at = 0; at < 20; at++) {
+        await hub.publish("t", process.pid + "." + at);
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      for (let at = 0; at < 1_000 && seen.length < 60; at++) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      console.log(JSON.stringify({ seen, key: ring[0].bytes }));`;
+    const args = ["--input-type=module", "--eval", source];
+    const workers = [1, 2, 3].map(() => spawn(process.execPath, args, { cwd: root }));
+    const said = workers.map(() => "");
+    for (const [at, { stdout }] of workers.entries()) {
+      stdout.on("data", (data) => {
+        said[at] += String(data);
+      });
+    }
+    const ended = workers.map((worker) => once(worker, "exit"));
+    await vi.waitFor(() => expect(said).toEqual(["ready\n", "ready\n", "ready\n"]), 20_000);
+    for (const { stdin } of workers) stdin.write("go\n");
+    for (const [code] of await Promise.all(ended)) expect(code).toBe(0);
+    const [first, ...others] = said.map((each) => JSON.parse(each.slice("ready\n".length)));
+    expect(new Set(first.seen).size).toBe(60);
+    for (const other of others) expect(other).toEqual(first);
+  });
+
   it("has contract suites that run under the test runner of Node", async () => {
     const source = `
       import { test } from "node:test";
@@ -166,7 +216,7 @@ describe("the built package", () => {
     expect(output).toMatch(/fail 0/);
   });
 
-  it.each(["event-hub", "key-store", "one-time", "session-caps", "session-store"])(
+  it.each(["event-hub", "faults", "key-store", "one-time", "session-caps", "session-store"])(
     "has a contract suite, %s, that reaches no module of Node and no backend",
     (suite) => {
       const files = [...reach(join(root, `dist/testing/${suite}.js`))];

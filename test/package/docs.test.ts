@@ -1,7 +1,8 @@
 /** Every TypeScript block of the documentation compiles, runs, and serves what it says. */
+import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { createEndpoint, type Server } from "anyrev/node";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from "vitest";
 import { claimsOf, connect, verify } from "../support/claims.ts";
 import { type Client, type Open, openFetch, openSocket, overSocket } from "../support/client.ts";
 import {
@@ -16,6 +17,7 @@ import {
   writeExamples,
 } from "../support/examples.ts";
 import { initializeParams, request } from "../support/messages.ts";
+import { sharedPostgres, sharedRedis } from "../support/servers.ts";
 import { assertReply, type Revision, revisions } from "../support/wire.ts";
 
 const folder = join(root, "build/docs-test");
@@ -30,6 +32,12 @@ beforeAll(async () => {
   writeExamples(folder, examples);
   diagnostics = await compile(folder);
 }, 120_000);
+
+beforeAll(async () => {
+  process.env["SQLITE_FILE"] = join(mkdtempSync(join(inject("serversFolder"), "docs-")), "a.db");
+  process.env["REDIS_URL"] = await sharedRedis();
+  process.env["DATABASE_URL"] = await sharedPostgres();
+});
 
 beforeAll(() => {
   vi.spyOn(console, "log").mockImplementation(() => undefined);

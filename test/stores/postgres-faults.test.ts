@@ -23,7 +23,7 @@ async function open(connect: Connect, more: PostgresStoresOptions = {}) {
   const [first, second] = [connect(url), connect(url)];
   const own = { prefix: makePrefix(), timeoutMs: 1_000, ...more };
   const [one, other] = [first, second].map(({ client }) => createPostgresStores(client, own));
-  await warmUp(one!);
+  await Promise.all([warmUp(one!), warmUp(other!)]);
   return {
     one: one!,
     other: other!,

@@ -21,7 +21,7 @@ async function open(connect: ConnectRedis) {
   const [first, second] = await Promise.all([connect(url), connect(url)]);
   const own = { prefix: makePrefix(), timeoutMs: 1_000 };
   const [one, other] = [first, second].map(({ client }) => createRedisStores(client, own));
-  await warmUp(one!);
+  await Promise.all([warmUp(one!), warmUp(other!)]);
   return {
     one: one!,
     other: other!,

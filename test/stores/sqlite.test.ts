@@ -1,10 +1,12 @@
-/** The contracts of the stores, kept by those in SQLite. */
-import type { SqliteStoresOptions } from "anyrev/stores/sqlite";
+/** The contracts of the stores, kept by those in SQLite, over each driver. */
 import { describeLimits } from "../support/shared-limits.ts";
-import { describeStores } from "../support/shared-stores.ts";
-import { openSqlite, withBetterSqlite } from "../support/sqlite.ts";
+import { describeStores, type OpenWorkers } from "../support/shared-stores.ts";
+import { openSqlite, withBetterSqlite, withNodeSqlite } from "../support/sqlite.ts";
 
-const open = (options?: SqliteStoresOptions) => openSqlite(withBetterSqlite, options);
+const drivers = { "better-sqlite3": withBetterSqlite, "node:sqlite": withNodeSqlite };
 
-describeStores("SQLite", open);
-describeLimits("SQLite", open);
+for (const [driver, connect] of Object.entries(drivers)) {
+  const open: OpenWorkers = (options) => openSqlite(connect, options);
+  describeStores(`SQLite over ${driver}`, open);
+  describeLimits(`SQLite over ${driver}`, open);
+}

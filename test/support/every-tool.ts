@@ -149,6 +149,7 @@ const taken: Readonly<Record<string, Record<string, unknown>>> = {
   recall: { key: "k" },
   touch: { uri: "test://watched-resource" },
   toggle: { name: "toggled" },
+  count: { key: "k" },
   count_to: { n: 2, delayMs: 1 },
   region: { region: "eu" },
 };

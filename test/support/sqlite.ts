@@ -18,6 +18,49 @@ export type Connect = (path: string) => OpenDatabase;
 
 export const withBetterSqlite: Connect = (path) => new Database(path);
 
+interface NodeSqlite {
+  readonly DatabaseSync: new (path: string) => OpenDatabase;
+}
+
+/** That of Node itself from 22.5 on; before, one that has its shape and its errors. */
+export const withNodeSqlite: Connect = (path) => {
+  const load = (process as { getBuiltinModule?(id: string): NodeSqlite | undefined })
+    .getBuiltinModule;
+  const sqlite = load?.call(process, "node:sqlite");
+  return sqlite === undefined ? standIn(path) : new sqlite.DatabaseSync(path);
+};
+
+function standIn(path: string): OpenDatabase {
+  const db = new Database(path);
+  const fails = <T>(run: () => T): T => {
+    try {
+      return run();
+    } catch (cause) {
+      const { code, message } = cause as { code?: string; message: string };
+      if (!code?.startsWith("SQLITE_BUSY")) throw cause;
+      throw Object.assign(new Error(message), { code: "ERR_SQLITE_ERROR", errcode: 5 });
+    }
+  };
+  const bare = (row: unknown): unknown => Object.assign(Object.create(null), row);
+  return {
+    close: () => db.close(),
+    prepare: (text) => {
+      const statement = fails(() => db.prepare(text));
+      const known = new Set(text.match(/(?<=:)\w+/g));
+      const check = (params: object): object => {
+        const unknown = Object.keys(params).filter((name) => !known.has(name));
+        if (unknown.length > 0) throw new Error(`Unknown named parameter '${unknown[0]}'`);
+        return params;
+      };
+      return {
+        run: (params) => fails(() => statement.run(check(params))),
+        get: (params) => fails(() => bare(statement.get(check(params)))),
+        all: (params) => fails(() => statement.all(check(params)).map(bare)),
+      };
+    },
+  };
+}
+
 export async function makeFolder(): Promise<string> {
   return mkdtemp(join(inject("serversFolder"), "sqlite-"));
 }

@@ -169,3 +169,51 @@ it("a declaration with a schema that is refused says where and why", () => {
     /input schema of tool "search" is not usable at \/properties\/q\/pattern/,
   );
 });
+
+describe("a keyword", () => {
+  it.each([
+    ["type", 5],
+    ["type", [null]],
+    ["required", true],
+    ["required", [1]],
+    ["enum", { a: 1 }],
+    ["minimum", "1"],
+    ["multipleOf", 0],
+    ["maxLength", -1],
+    ["uniqueItems", 1],
+    ["pattern", ["^(a+)+$"]],
+    ["format", {}],
+    ["$id", 1],
+    ["items", "string"],
+    ["items", [null]],
+    ["additionalProperties", null],
+    ["allOf", {}],
+    ["properties", { a: "string" }],
+    ["patternProperties", []],
+    ["dependencies", { a: 1 }],
+    ["dependentRequired", { a: [1] }],
+  ])("%s cannot be %j", (keyword, value) => {
+    const problem = findSchemaProblem({ properties: { a: { [keyword]: value } } });
+    expect(problem?.path).toBe(`/properties/a/${keyword}`);
+    expect(problem?.message).toMatch(/^it must be /);
+  });
+
+  it.each([
+    ["type", ["string", "null"]],
+    ["items", [{}, true]],
+    ["additionalProperties", false],
+    ["exclusiveMinimum", true],
+    ["exclusiveMinimum", 3],
+    ["dependencies", { a: ["b"], c: {} }],
+    ["required", []],
+    ["enum", []],
+    ["title", { anything: 1 }],
+    ["x-mine", null],
+  ])("%s can be %j", (keyword, value) => {
+    expect(findSchemaProblem({ properties: { a: { [keyword]: value } } })).toBeUndefined();
+  });
+
+  it("may be a property's name, and then be anything", () => {
+    expect(findSchemaProblem({ properties: { required: true, pattern: {} } })).toBeUndefined();
+  });
+});

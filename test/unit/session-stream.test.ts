@@ -21,7 +21,7 @@ import { EventParser } from "../support/event-parser.ts";
 import { failures, remote, withMethods } from "../support/hubs.ts";
 
 const record: SessionRecord = {
-  id: "s",
+  id: "00000000-0000-4000-8000-000000000000",
   revision: "2025-11-25",
   client: undefined,
   capabilities: {},
@@ -174,7 +174,7 @@ describe("The stream of a session", () => {
     const store = new MemorySessions();
     const { server, stream } = await open(new MemoryHub(), store);
     const reader = read(await stream());
-    store.delete("s");
+    store.delete(record.id);
     server.changed("a:1");
     await until(reader.isOver);
     expect(reader.uris()).toEqual([]);
