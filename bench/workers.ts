@@ -1,7 +1,8 @@
 /**
  * Measures calls per second and the slowest of a hundred, with 1, 2 and 4 workers on each store
- * that is to be had, and what it costs a call that its session is read. `npm run bench:workers`;
- * `REDIS_URL` and `POSTGRES_URL` name the servers to use, which keep what they have.
+ * that is to be had, and what it costs a call that its session is read: the CPU of the workers per
+ * call is the figure to trust. `npm run bench:workers`; `REDIS_URL` and `POSTGRES_URL` name the
+ * servers to use, which keep what they have.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -11,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { httpRequest, run } from "./load.ts";
 
 const durationMs = Number(process.env["BENCH_MS"] ?? "2000");
+const warmUpMs = durationMs / 2;
 const inFlight = 16;
 const workerCounts = [1, 2, 4] as const;
 const revision = "2025-11-25";
@@ -38,8 +40,10 @@ const stores: readonly (readonly [string, string | undefined])[] = [
   ["PostgreSQL", postgres],
 ];
 
-console.log("| store | workers | call | calls/s | p50 ms | p99 ms | over no session |");
-console.log("| --- | --- | --- | --- | --- | --- | --- |");
+console.log(
+  "| store | workers | call | calls/s | p50 ms | p99 ms | CPU µs of the workers | over no session |",
+);
+console.log("| --- | --- | --- | --- | --- | --- | --- | --- |");
 try {
   for (const [name, address] of stores) {
     if (address === undefined) continue;
@@ -63,16 +67,33 @@ async function measure(name: string, address: string, count: number): Promise<vo
         return { port: to, request: callOf(to, tool, session) };
       }),
     );
-    const loads = requests.map((each) => run({ ...each, inFlight: 1, durationMs }));
-    const results = await Promise.all(loads);
+    const load = (ms: number) =>
+      Promise.all(requests.map((each) => run({ ...each, inFlight: 1, durationMs: ms })));
+    await load(warmUpMs);
+    const before = await cpuOf(workers);
+    const results = await load(durationMs);
+    const used = (await cpuOf(workers)) - before;
     const rate = results.reduce((sum, { requests: made, seconds }) => sum + made / seconds, 0);
     const times = results.flatMap(({ times: each }) => each).sort((a, b) => a - b);
-    if (!hasSession) plain = rate;
-    const more = hasSession ? `${(1e6 / rate - 1e6 / plain).toFixed(0)} µs` : "";
-    const cells = [name, count, title, Math.round(rate), at(times, 0.5), at(times, 0.99), more];
+    const cpu = used / times.length;
+    if (!hasSession) plain = cpu;
+    const more = hasSession ? (cpu - plain).toFixed(0) : "";
+    const delays = [at(times, 0.5), at(times, 0.99)];
+    const cells = [name, count, title, Math.round(rate), ...delays, cpu.toFixed(0), more];
     console.log(`| ${cells.join(" | ")} |`);
   }
   for (const { child } of workers) child.kill("SIGTERM");
+}
+
+async function cpuOf(workers: readonly Started[]): Promise<number> {
+  const each = workers.map(
+    ({ child }) =>
+      new Promise<number>((resolve) => {
+        child.once("message", (told) => resolve((told as { micros: number }).micros));
+        child.send("cpu");
+      }),
+  );
+  return (await Promise.all(each)).reduce((sum, micros) => sum + micros, 0);
 }
 
 function at(times: readonly number[], part: number): string {
