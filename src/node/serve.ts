@@ -6,6 +6,7 @@ import type { Server } from "../core/server.ts";
 import { createEndpoint, type Endpoint, type EndpointOptions } from "../server/endpoint.ts";
 import { loopbackHosts } from "../server/guard.ts";
 import { createLegacySse, type LegacySse } from "../server/legacy-sse.ts";
+import { Connections } from "./connections.ts";
 import { toNodeHandler } from "./handler.ts";
 import { type HealthOptions, withHealth } from "./health.ts";
 import { within } from "./within.ts";
@@ -80,13 +81,14 @@ export async function serve(server: Server, options: ServeOptions = {}): Promise
   const { health = true } = options;
   const told = health === true ? {} : health;
   const http = createHttpServer(told === false ? handler : withHealth(told, endpoint, handler));
+  const connections = new Connections(http);
   const { port } = await listen(http, options.port ?? 8080, host);
   const drainMs = options.drainMs ?? 10_000;
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
     endpoint.close();
     legacy?.close();
-    closing ??= finish(http, endpoint, drainMs, options.onClosed);
+    closing ??= finish(connections, endpoint, drainMs, options.onClosed);
     return closing;
   };
   return serving(port, url(port), close, options);
@@ -161,30 +163,14 @@ function listen(http: HttpServer, port: number, host: string): Promise<AddressIn
 }
 
 async function finish(
-  http: HttpServer,
+  connections: Connections,
   endpoint: Endpoint,
   drainMs: number,
   onClosed: (() => unknown) | undefined,
 ): Promise<void> {
   // Calls whose caller has gone are finished as well: it comes back for what they came to.
-  await Promise.all([drain(http, drainMs), within(endpoint.settled(), drainMs)]);
+  await Promise.all([connections.end(drainMs), within(endpoint.settled(), drainMs)]);
   await onClosed?.();
-}
-
-/** How often connections that have nothing to wait for any more are closed, in milliseconds. */
-const sweepMs = 50;
-
-function drain(http: HttpServer, drainMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => http.closeAllConnections(), drainMs);
-    const sweeping = setInterval(() => http.closeIdleConnections(), sweepMs);
-    http.close(() => {
-      clearTimeout(timer);
-      clearInterval(sweeping);
-      resolve();
-    });
-    http.closeIdleConnections();
-  });
 }
 
 /** @param isWorker - whether the process that started it tells it when to end */

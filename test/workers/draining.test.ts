@@ -56,11 +56,18 @@ describe("a worker that is told to end", () => {
 
   test("waits for its calls no longer than it is allowed to", async () => {
     const server = createServer({ name: "slow", version: "1.0.0" });
-    server.tool("for_ever", { description: "Never ends." }, () => new Promise<string>(() => {}));
+    let begun = (): void => undefined;
+    const hasBegun = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    server.tool("for_ever", { description: "Never ends." }, () => {
+      begun();
+      return new Promise<string>(() => {});
+    });
     const serving = await serve(server, { port: 0, drainMs: 200 });
     const talker = await Talker.open(overSocket({ ...none, port: serving.port }), "2026-07-28");
     const call = talker.call("for_ever");
-    await delay(50);
+    await hasBegun;
     const started = performance.now();
     await serving.close();
     expect(performance.now() - started).toBeLessThan(2_000);
@@ -69,14 +76,23 @@ describe("a worker that is told to end", () => {
 
   test("refuses requests that come in on a connection that is open, to be sent elsewhere", async () => {
     const server = createServer({ name: "ends", version: "1.0.0" });
-    server.tool("wait", { description: "Waits." }, () => delay(300).then(() => "waited"));
+    let begun = (): void => undefined;
+    const hasBegun = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    server.tool("wait", { description: "Waits." }, async () => {
+      begun();
+      await delay(300);
+      return "waited";
+    });
     const serving = await serve(server, { port: 0 });
     const worker = overSocket({ ...none, port: serving.port });
     const talker = await Talker.open(worker, "2026-07-28");
     const waiting = talker.call("wait");
-    // Begun before, and asked only afterwards.
+    await hasBegun;
+    // Connected before, and asked only afterwards.
     const late = openConnection(serving.port);
-    await late.begun;
+    await late.connected;
     const closed = serving.close();
     const answer = await late.ask(
       JSON.stringify({ jsonrpc: "2.0", id: 7, method: "tools/list", params: {} }),
@@ -173,18 +189,14 @@ describe("several workers on one port", () => {
   });
 });
 
-/** A request whose first line is sent before the rest. */
+/** A socket, connected before it is used. */
 function openConnection(port: number) {
   const socket = connect(port, "127.0.0.1");
-  const begin = async (): Promise<void> => {
-    await once(socket, "connect");
-    socket.write("POST /mcp HTTP/1.1\r\n");
-    await delay(50);
-  };
   return {
-    begun: begin(),
+    connected: once(socket, "connect"),
     ask: async (body: string): Promise<string> => {
       const headers = [
+        "POST /mcp HTTP/1.1",
         "host: 127.0.0.1",
         "content-type: application/json",
         "accept: application/json, text/event-stream",
