@@ -1,9 +1,10 @@
 /** What a client leaves behind: nothing, however it is closed and whatever was under way. */
 import { getEventListeners } from "node:events";
-import { type ClientOptions, connect } from "anyrev/client";
+import type { ClientOptions } from "anyrev/client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { refusal } from "../support/channel-client.ts";
 import { openWay, wayRows } from "../support/client-ways.ts";
+import { connect } from "../support/connecting.ts";
 import { collect } from "../support/counting.ts";
 import {
   complete,

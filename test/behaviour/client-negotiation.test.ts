@@ -1,7 +1,8 @@
 /** How a client finds out what a server on a channel speaks. */
-import { connect } from "anyrev/client";
+
 import { describe, expect, test } from "vitest";
 import { refusal } from "../support/channel-client.ts";
+import { connect } from "../support/connecting.ts";
 import {
   discoverable,
   discovery,

@@ -1,7 +1,8 @@
 /** Servers that keep a client waiting: nothing waits longer than it was told to. */
-import { type ClientOptions, connect } from "anyrev/client";
+import type { ClientOptions } from "anyrev/client";
 import { describe, expect, test } from "vitest";
 import { refusal } from "../support/channel-client.ts";
+import { connect } from "../support/connecting.ts";
 import { modern, using } from "../support/fake-endpoints.ts";
 import {
   event,

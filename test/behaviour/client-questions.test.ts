@@ -1,7 +1,8 @@
 /** Questions that servers push to a client, also more and others than they should. */
-import { type ClientOptions, connect } from "anyrev/client";
+import type { ClientOptions } from "anyrev/client";
 import { describe, expect, test } from "vitest";
 import { refusal } from "../support/channel-client.ts";
+import { connect } from "../support/connecting.ts";
 import { FakePeer, handshaking, type Line, paramsOf, textResult } from "../support/fake-peer.ts";
 import { isObject, type JsonObject } from "../support/schemas.ts";
 import { until } from "../support/visit.ts";

@@ -1,7 +1,8 @@
 /** Calls that come back with questions on 2026-07-28, and what servers get wrong with them. */
-import { type CallOptions, type ClientOptions, connect, type ToolResult } from "anyrev/client";
+import type { CallOptions, ClientOptions, ToolResult } from "anyrev/client";
 import { describe, expect, test } from "vitest";
 import { refusal } from "../support/channel-client.ts";
+import { connect } from "../support/connecting.ts";
 import { discoverable, FakePeer, paramsOf, textResult } from "../support/fake-peer.ts";
 import type { JsonObject } from "../support/schemas.ts";
 import { until } from "../support/visit.ts";

@@ -1,9 +1,10 @@
 /** A client whose session is gone: it goes on in another one, as if nothing had happened. */
-import { type Client, type ClientOptions, connect, type ServerLog } from "anyrev/client";
+import type { Client, ClientOptions, ServerLog } from "anyrev/client";
 import { MemorySessions } from "anyrev/node";
 import { describe, expect, test } from "vitest";
 import { refusal } from "../support/channel-client.ts";
 import { openWay } from "../support/client-ways.ts";
+import { connect } from "../support/connecting.ts";
 import { FakeHttp, openStream, type Respond, result, sendJson } from "../support/fake-http.ts";
 import { initializeResult } from "../support/fake-peer.ts";
 import { type SenderKind, senderKinds } from "../support/http-client.ts";

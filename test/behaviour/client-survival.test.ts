@@ -1,8 +1,9 @@
 /** A client whose servers end, whose streams break, and whose user's functions throw. */
-import { type ClientOptions, connect, MemoryVerdicts } from "anyrev/client";
+import { type ClientOptions, MemoryVerdicts } from "anyrev/client";
 import { describe, expect, test } from "vitest";
 import { refusal } from "../support/channel-client.ts";
 import { overSender } from "../support/client-ways.ts";
+import { connect } from "../support/connecting.ts";
 import { FakeHttp, openStream, type Respond, result, sendJson } from "../support/fake-http.ts";
 import {
   complete,

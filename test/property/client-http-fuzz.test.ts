@@ -1,7 +1,8 @@
 /** Whatever a server answers over HTTP, a call ends, with its own answer or a reason. */
 import type { ServerResponse } from "node:http";
-import { type Client, connect } from "anyrev/client";
+import type { Client } from "anyrev/client";
 import { expect, test } from "vitest";
+import { connect } from "../support/connecting.ts";
 import { FakeHttp, type FakeRequest } from "../support/fake-http.ts";
 import { noise, rightAnswer, spoil } from "../support/fuzzed-answers.ts";
 import { awkwardStrings, Random, seedOf } from "../support/random.ts";

@@ -1,7 +1,9 @@
 /** REPORTS.md, client side: how servers over HTTP are found out, and which headers they get. */
-import { connect } from "anyrev/client";
+
+import { MemoryVerdicts } from "anyrev/client";
 import { describe, expect, test } from "vitest";
 import { refusal } from "../support/channel-client.ts";
+import { connect } from "../support/connecting.ts";
 import { last, methods, modern, none, older, reply, using } from "../support/fake-endpoints.ts";
 import {
   event,
@@ -150,6 +152,7 @@ describe("the era of a server", () => {
 
   test("R027: is found out anew when a handshake that was remembered fails", async () => {
     let isOlder = true;
+    const known = { verdicts: new MemoryVerdicts() };
     await using fake = await FakeHttp.open((request, response) => {
       const { rpcMethod, id } = request;
       if (rpcMethod === "initialize") {
@@ -165,14 +168,26 @@ describe("the era of a server", () => {
       if (id === undefined) return response.writeHead(isOlder ? 202 : 405).end();
       return reply(request, response);
     });
-    await using(fake.url, async (client) => expect(client.server.revision).toBe("2025-11-25"));
-    await using(fake.url, async (client) => expect(client.server.revision).toBe("2025-11-25"));
+    await using(
+      fake.url,
+      async (client) => expect(client.server.revision).toBe("2025-11-25"),
+      known,
+    );
+    await using(
+      fake.url,
+      async (client) => expect(client.server.revision).toBe("2025-11-25"),
+      known,
+    );
     expect(methods(fake).filter((method) => method === "server/discover")).toHaveLength(1);
     isOlder = false;
-    await using(fake.url, async (client) => {
-      expect(client.server.revision).toBe("2026-07-28");
-      await client.call("do");
-    });
+    await using(
+      fake.url,
+      async (client) => {
+        expect(client.server.revision).toBe("2026-07-28");
+        await client.call("do");
+      },
+      known,
+    );
   });
 });
 

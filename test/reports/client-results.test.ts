@@ -1,7 +1,8 @@
 /** REPORTS.md, client side: what servers list and answer. */
-import { type ClientOptions, connect } from "anyrev/client";
+import type { ClientOptions } from "anyrev/client";
 import { describe, expect, test } from "vitest";
 import { refusal } from "../support/channel-client.ts";
+import { connect } from "../support/connecting.ts";
 import { collect } from "../support/counting.ts";
 import { FakeHttp } from "../support/fake-http.ts";
 import {

@@ -1,5 +1,6 @@
 /** Fake servers over HTTP, and one visit of a client to them. */
-import { type ClientOptions, connect, type Target } from "anyrev/client";
+import type { ClientOptions, Target } from "anyrev/client";
+import { connect } from "./connecting.ts";
 import {
   FakeHttp,
   type FakeRequest,

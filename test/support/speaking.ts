@@ -1,6 +1,7 @@
 /** One visit of a client to a fake server, of which only the revision matters. */
-import { type ClientOptions, connect } from "anyrev/client";
+import type { ClientOptions } from "anyrev/client";
 import { expect } from "vitest";
+import { connect } from "./connecting.ts";
 import { type FakePeer, paramsOf } from "./fake-peer.ts";
 
 /** Connects, lists, closes. @returns the revision that was spoken. */

@@ -1,7 +1,8 @@
 /** A client that visits the tour server one way in one revision, with all its traffic judged. */
-import { type Client, type ClientOptions, connect } from "anyrev/client";
+import type { Client, ClientOptions } from "anyrev/client";
 import { expect } from "vitest";
 import { openWay, type WayRow } from "./client-ways.ts";
+import { connect } from "./connecting.ts";
 import { Recording } from "./recording.ts";
 import { createTourServer, type TourServer } from "./tour-server.ts";
 
