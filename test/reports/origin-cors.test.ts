@@ -148,7 +148,11 @@ it("R115: a page can read even that the server failed", async () => {
     sessionStore: { create: fail, get: fail, save: fail, touch: fail, delete: fail },
   });
   const message = request("2025-11-25", 1, "tools/list");
-  const headers = { ...headersFor("2025-11-25", message), origin, "mcp-session-id": "s" };
+  const headers = {
+    ...headersFor("2025-11-25", message),
+    origin,
+    "mcp-session-id": crypto.randomUUID(),
+  };
   const answer = await endpoint.fetch(toRequest({ headers, body: JSON.stringify(message) }));
   expect(answer.status).toBe(500);
   expect(answer.headers.get("access-control-allow-origin")).toBe(origin);
