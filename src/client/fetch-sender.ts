@@ -1,4 +1,5 @@
 /** HTTP exchanges over `fetch`, where there is nothing closer to the network. */
+import { Bag, type Bagged } from "../util/bag.ts";
 import { letGo } from "../util/timer.ts";
 import { ClientError } from "./errors.ts";
 import {
@@ -16,7 +17,7 @@ export type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
 
 export class FetchSender implements HttpSender {
   readonly #fetch: Fetch;
-  readonly #exchanges: Set<Exchange> = new Set();
+  readonly #exchanges: Bag<Exchange> = new Bag();
 
   /** @param fetch - the default is the runtime's own, which pools connections by itself */
   constructor(fetch: Fetch = (url, init) => globalThis.fetch(url, init)) {
@@ -35,7 +36,7 @@ export class FetchSender implements HttpSender {
   }
 
   hangUp(cause: ClientError): void {
-    for (const exchange of [...this.#exchanges]) exchange.fail(cause);
+    for (const exchange of this.#exchanges.all()) exchange.fail(cause);
   }
 
   close(): void {
@@ -43,15 +44,16 @@ export class FetchSender implements HttpSender {
   }
 }
 
-class Exchange implements HttpAnswer {
+class Exchange implements HttpAnswer, Bagged {
+  place = -1;
   readonly #outgoing: HttpOutgoing;
-  readonly #open: Set<Exchange>;
+  readonly #open: Bag<Exchange>;
   readonly #controller: AbortController = new AbortController();
   readonly #onAbort = (): void => this.fail(this.#outgoing.signal?.reason);
   #response: Response | undefined;
   #failure: { readonly cause: unknown } | undefined;
 
-  constructor(outgoing: HttpOutgoing, open: Set<Exchange>) {
+  constructor(outgoing: HttpOutgoing, open: Bag<Exchange>) {
     this.#outgoing = outgoing;
     this.#open = open;
   }

@@ -4,6 +4,7 @@ import type { ClientCapabilities, Implementation } from "../core/model.ts";
 import type { ParamHeader } from "../core/param-header.ts";
 import { describe, type RequestId } from "../jsonrpc/message.ts";
 import type { Adapter } from "../revisions/adapter.ts";
+import { Bag, type Bagged } from "../util/bag.ts";
 import { toListener } from "../util/callback.ts";
 import { Ending } from "../util/ending.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
@@ -34,7 +35,8 @@ export interface ExchangeOptions extends WatchOptions {
   readonly onSend?: ((id: RequestId) => void) | undefined;
 }
 
-interface Running {
+interface Running extends Bagged {
+  readonly id: RequestId;
   readonly watch: Watch;
   /** Undefined where nobody asked for it. */
   readonly onProgress: ((progress: Progress) => void) | undefined;
@@ -50,7 +52,7 @@ export class Link {
   /** What is spoken; it changes when a handshake settles on another revision. */
   adapter: Adapter;
   readonly #speaker: Speaker;
-  readonly #running: Map<RequestId, Running> = new Map();
+  readonly #running: Bag<Running> = new Bag();
   #lastId = 0;
   /** Why there is nothing to be had any more. */
   #gone: ClientError | undefined;
@@ -81,7 +83,8 @@ export class Link {
     const id = ++this.#lastId;
     const watch = new Watch(options);
     const onProgress = options.onProgress && toListener(options.onProgress);
-    this.#running.set(id, { watch, onProgress, told: Number.NEGATIVE_INFINITY });
+    const running = { id, watch, onProgress, told: Number.NEGATIVE_INFINITY, place: -1 };
+    this.#running.add(running);
     let isSent = false;
     try {
       watch.throwIfAborted();
@@ -110,7 +113,7 @@ export class Link {
       throw cause;
     } finally {
       watch.stop();
-      this.#running.delete(id);
+      this.#running.delete(running);
     }
   }
 
@@ -141,7 +144,7 @@ export class Link {
 
   progress(params: JsonObject): void {
     const { progressToken, progress, total, message } = params;
-    const running = this.#running.get(progressToken as RequestId);
+    const running = this.#running.find(({ id }) => id === progressToken);
     if (running?.onProgress === undefined || typeof progress !== "number") return;
     if (progress <= running.told) return;
     running.told = progress;
@@ -159,8 +162,8 @@ export class Link {
    * @returns what lets it go on, however often it is called
    */
   pause(during: RequestId | undefined): () => void {
-    const one = during === undefined ? undefined : this.#running.get(during);
-    const paused = one === undefined ? [...this.#running.values()] : [one];
+    const one = during === undefined ? undefined : this.#running.find(({ id }) => id === during);
+    const paused = one === undefined ? this.#running.all() : [one];
     for (const { watch } of paused) watch.pause();
     let isPaused = true;
     return () => {

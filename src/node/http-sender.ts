@@ -16,6 +16,7 @@ import {
   toExchangeError,
   tooLarge,
 } from "../client/http-exchange.ts";
+import { Bag, type Bagged } from "../util/bag.ts";
 
 export interface NodeHttpSenderOptions {
   /**
@@ -38,7 +39,7 @@ const maxFreeSockets = 64;
 
 export class NodeHttpSender implements HttpSender {
   readonly #options: NodeHttpSenderOptions;
-  readonly #exchanges: Set<Exchange> = new Set();
+  readonly #exchanges: Bag<Exchange> = new Bag();
   #plain: HttpAgent | undefined;
   #secure: HttpsAgent | undefined;
 
@@ -58,7 +59,7 @@ export class NodeHttpSender implements HttpSender {
   }
 
   hangUp(cause: ClientError): void {
-    for (const exchange of [...this.#exchanges]) exchange.fail(cause);
+    for (const exchange of this.#exchanges.all()) exchange.fail(cause);
   }
 
   close(): void {
@@ -84,9 +85,10 @@ export class NodeHttpSender implements HttpSender {
 }
 
 /** One exchange from its first byte to its last: one object, for one is made for each call. */
-class Exchange implements HttpAnswer {
+class Exchange implements HttpAnswer, Bagged {
+  place = -1;
   readonly #outgoing: HttpOutgoing;
-  readonly #open: Set<Exchange>;
+  readonly #open: Bag<Exchange>;
   readonly #resolve: (answer: HttpAnswer) => void;
   readonly #reject: (cause: unknown) => void;
   readonly #onAbort = (): void => this.fail(this.#outgoing.signal?.reason);
@@ -105,7 +107,7 @@ class Exchange implements HttpAnswer {
 
   constructor(
     outgoing: HttpOutgoing,
-    open: Set<Exchange>,
+    open: Bag<Exchange>,
     resolve: (answer: HttpAnswer) => void,
     reject: (cause: unknown) => void,
   ) {

@@ -17,6 +17,8 @@ const calls = { sqlite: 5_000, redis: 2_600, postgres: 2_600 } as const;
 const callers = 12;
 /** For a machine that does much else beside; most of a minute is what the faults last. */
 const limitMs = 300_000;
+/** How long callers wait is measured, so what else the machine does counts too: it is tried again. */
+const trying = { timeout: limitMs, retry: 2 };
 
 let made = 0;
 
@@ -98,6 +100,7 @@ function expectPatient({ refused }: Seen): void {
 describe("Three workers under load", () => {
   test(
     "over SQLite: a worker is killed, and the file is locked for 6 seconds",
+    trying,
     async () => {
       await using place = await placeIn("sqlite");
       await using trial = await Trial.open(place.address);
@@ -121,11 +124,11 @@ describe("Three workers under load", () => {
       expect([locked.broken, locked.gone, locked.begunAnew]).toEqual([0, 0, 0]);
       await trial.close(calls.sqlite);
     },
-    limitMs,
   );
 
   test(
     "over Redis: a worker is ended, Redis stands still for 5 seconds, and starts empty",
+    trying,
     async () => {
       let redis = await startRedis();
       try {
@@ -159,11 +162,11 @@ describe("Three workers under load", () => {
         await redis.stop();
       }
     },
-    limitMs,
   );
 
   test(
     "over PostgreSQL: a worker stands still for 10 seconds, and PostgreSQL starts anew",
+    trying,
     async () => {
       const postgres = await startPostgres();
       try {
@@ -185,7 +188,6 @@ describe("Three workers under load", () => {
         await postgres.stop();
       }
     },
-    limitMs,
   );
 
   test("made 10,000 calls in all", () => {
