@@ -87,6 +87,7 @@ async function visitTools(client: Official, options: TourOptions): Promise<void>
     "toggle",
     "remember",
     "recall",
+    "count",
     ...numbered((index) => `generated_${index}`),
   ];
   expect(names.toSorted()).toEqual(expected.toSorted());
