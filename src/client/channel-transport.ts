@@ -8,7 +8,7 @@ import { findFault } from "../jsonrpc/scan.ts";
 import type { WrittenRequest } from "../revisions/client-half.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
 import type { Duplex, DuplexReader } from "./duplex.ts";
-import { ClientError } from "./errors.ts";
+import { ClientError, clientClosed } from "./errors.ts";
 import { excerpt } from "./excerpt.ts";
 import type { Incoming, Received, Transport, Travel } from "./transport.ts";
 
@@ -112,7 +112,7 @@ export class ChannelTransport implements Transport {
   }
 
   async close(): Promise<void> {
-    this.#gone ??= new ClientError("closed", "the client was closed");
+    this.#gone ??= clientClosed();
     this.#rejectAll(this.#gone);
     await this.#duplex.close();
   }

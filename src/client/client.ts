@@ -1,7 +1,7 @@
 /** A client of one server, whichever revision that speaks. */
 import type { ContentBlock, PromptMessage, ResourceContents } from "../core/model.ts";
 import type { Change } from "../core/notice.ts";
-import { isHeaderMismatch } from "../revisions/refusals.ts";
+import { isHeaderMismatch, isMisinformed } from "../revisions/refusals.ts";
 import { toListener } from "../util/callback.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
 import { kindsOf } from "./answering.ts";
@@ -319,14 +319,6 @@ export class Client implements AsyncDisposable {
     }
     await this.#listeners.restore(link);
   }
-}
-
-const methodNotFound = -32601;
-const invalidParams = -32602;
-
-/** Whether a call was refused as one that the listing would not have led to. */
-function isMisinformed({ code }: ClientError): boolean {
-  return code === methodNotFound || code === invalidParams;
 }
 
 function toRecall(

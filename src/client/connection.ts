@@ -5,7 +5,7 @@ import type { AnsweredInput } from "../revisions/client-half.ts";
 import { readSupported } from "../revisions/refusals.ts";
 import { onAbort, unlessAborted } from "../util/abort.ts";
 import type { JsonObject } from "../util/json.ts";
-import { ClientError } from "./errors.ts";
+import { ClientError, clientClosed } from "./errors.ts";
 import { gatherAnswers } from "./gathering.ts";
 import type { ExchangeOptions, Link } from "./link.ts";
 import type { ServerDescription } from "./model.ts";
@@ -149,7 +149,7 @@ export class Connection {
   }
 
   async #close(): Promise<void> {
-    const why = new ClientError("closed", "the client was closed");
+    const why = clientClosed();
     this.#closing.abort(why);
     await this.#opening?.catch(() => undefined);
     await this.#opener.leave(this.#current, why);

@@ -73,3 +73,8 @@ export function isRefusal({ kind }: ClientError): boolean {
     kind === "too-large"
   );
 }
+
+/** Why nothing comes of what is still under way, and of what comes later. */
+export function clientClosed(): ClientError {
+  return new ClientError("closed", "the client was closed");
+}

@@ -1,7 +1,7 @@
 /** HTTP exchanges over `fetch`, where there is nothing closer to the network. */
 import { Bag, type Bagged } from "../util/bag.ts";
 import { letGo } from "../util/timer.ts";
-import { ClientError } from "./errors.ts";
+import { ClientError, clientClosed } from "./errors.ts";
 import {
   type HttpAnswer,
   type HttpOutgoing,
@@ -40,7 +40,7 @@ export class FetchSender implements HttpSender {
   }
 
   close(): void {
-    this.hangUp(new ClientError("closed", "the client was closed"));
+    this.hangUp(clientClosed());
   }
 }
 

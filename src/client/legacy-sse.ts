@@ -10,12 +10,11 @@ import type { JsonObject } from "../util/json.ts";
 import { letGo } from "../util/timer.ts";
 import { ChannelTransport } from "./channel-transport.ts";
 import type { DuplexReader } from "./duplex.ts";
-import { ClientError } from "./errors.ts";
+import { ClientError, clientClosed } from "./errors.ts";
 import type { SourceEvent } from "./event-source.ts";
 import { type HttpAnswer, type HttpSender, swallowMs, tooLarge } from "./http-exchange.ts";
 import { findRefusal, isEventStream, type ReadAnswer, toHttpError } from "./http-failure.ts";
 import { createPosition, HttpWay, type HttpWayOptions, messageOf } from "./http-way.ts";
-import { clientClosed } from "./patience.ts";
 import { leave } from "./stream-reader.ts";
 import type { Incoming, Received, Transport, Travel } from "./transport.ts";
 

@@ -1,6 +1,6 @@
 /** How long to wait before another try, and when to stop trying. */
 import type { Ending } from "../util/ending.ts";
-import { ClientError } from "./errors.ts";
+import { clientClosed } from "./errors.ts";
 import type { CallSignal } from "./transport.ts";
 
 export interface PatienceOptions {
@@ -139,8 +139,4 @@ function unlessOver<T>(
     signal.addEventListener("abort", onAbort, { once: true });
     if (ending !== undefined) forget = ending.onEnd(() => settle(() => reject(clientClosed())));
   });
-}
-
-export function clientClosed(): ClientError {
-  return new ClientError("closed", "the client was closed");
 }

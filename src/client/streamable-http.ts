@@ -7,7 +7,7 @@ import type { WrittenRequest } from "../revisions/client-half.ts";
 import { versionHeader } from "../revisions/preamble.ts";
 import { Ending } from "../util/ending.ts";
 import type { JsonObject } from "../util/json.ts";
-import { ClientError } from "./errors.ts";
+import { ClientError, clientClosed } from "./errors.ts";
 import { excerpt } from "./excerpt.ts";
 import { followStream } from "./follow-stream.ts";
 import type { HttpAnswer, HttpSender } from "./http-exchange.ts";
@@ -26,7 +26,6 @@ import {
   type HttpWayOptions,
   type Position,
 } from "./http-way.ts";
-import { clientClosed } from "./patience.ts";
 import { sortMessages } from "./read-messages.ts";
 import { resumeReply } from "./resume-reply.ts";
 import { StreamReader } from "./stream-reader.ts";

@@ -6,7 +6,7 @@ import {
   type IncomingMessage,
 } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { ClientError } from "../client/errors.ts";
+import { ClientError, clientClosed } from "../client/errors.ts";
 import {
   type HttpAnswer,
   type HttpOutgoing,
@@ -63,7 +63,7 @@ export class NodeHttpSender implements HttpSender {
   }
 
   close(): void {
-    this.hangUp(new ClientError("closed", "the client was closed"));
+    this.hangUp(clientClosed());
     this.#plain?.destroy();
     this.#secure?.destroy();
     this.#plain = undefined;

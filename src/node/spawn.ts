@@ -1,7 +1,7 @@
 /** A server as a child process: messages over its standard input and output. */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Duplex, DuplexReader } from "../client/duplex.ts";
-import { ClientError } from "../client/errors.ts";
+import { ClientError, clientClosed } from "../client/errors.ts";
 import type { JsonObject } from "../util/json.ts";
 import { type EndPatience, endChild } from "./child-end.ts";
 import { childEnvironment } from "./child-environment.ts";
@@ -77,7 +77,7 @@ class SpawnedServer implements Duplex {
   }
 
   async open(reader: DuplexReader): Promise<void> {
-    if (this.#isClosed) throw new ClientError("closed", "the client was closed");
+    if (this.#isClosed) throw clientClosed();
     this.#reader = reader;
     const child = await this.#start();
     void this.#watch(child);

@@ -6,6 +6,9 @@ const [headerMismatch] = modernFailures["header-mismatch"];
 const [missingCapability] = modernFailures["missing-capability"];
 const [unsupportedRevision] = modernFailures["unsupported-revision"];
 
+const [methodNotFound] = modernFailures["method-not-found"];
+const [invalidParams] = modernFailures["invalid-params"];
+
 export interface RefusedWith {
   readonly code: number | undefined;
   readonly data: unknown;
@@ -29,4 +32,9 @@ export function isModernRefusal({ code }: RefusedWith): boolean {
 /** Whether the headers did not mirror what the server expects: its schemas may have changed. */
 export function isHeaderMismatch({ code }: RefusedWith): boolean {
   return code === headerMismatch;
+}
+
+/** Whether a call was refused as one that the server's own listing would not have led to. */
+export function isMisinformed({ code }: RefusedWith): boolean {
+  return code === methodNotFound || code === invalidParams;
 }
