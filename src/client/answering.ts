@@ -94,6 +94,21 @@ export function kindsOf({ onAsk, asksUrls, onSample, onRoots }: AnswerHandlers):
   return kinds;
 }
 
+/** Whether a handler was given for a question. */
+export function isAnswered({ method, params }: WireQuestion, handlers: AnswerHandlers): boolean {
+  const kinds = kindsOf(handlers);
+  switch (method) {
+    case "elicitation/create":
+      return kinds.includes(params["mode"] === "url" ? "url" : "form");
+    case "sampling/createMessage":
+      return kinds.includes("sample");
+    case "roots/list":
+      return kinds.includes("roots");
+    default:
+      return false;
+  }
+}
+
 /**
  * The result that answers a question, by whichever mechanic it came.
  *

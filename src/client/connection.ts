@@ -5,6 +5,7 @@ import type { AnsweredInput } from "../revisions/client-half.ts";
 import { readSupported } from "../revisions/refusals.ts";
 import { onAbort, unlessAborted } from "../util/abort.ts";
 import type { JsonObject } from "../util/json.ts";
+import { isAnswered } from "./answering.ts";
 import { ClientError, clientClosed } from "./errors.ts";
 import { gatherAnswers } from "./gathering.ts";
 import type { ExchangeOptions, Link } from "./link.ts";
@@ -133,6 +134,9 @@ export class Connection {
       const read = adapter.client.readResult(result);
       if (read.kind === "complete") return round === 0 ? read : { ...read, cache: undefined };
       if (read.kind === "malformed") throw new ClientError("invalid-answer", read.message);
+      if (read.otherwise !== undefined && !this.#answersAll(read.questions)) {
+        return { result: read.otherwise, cache: undefined };
+      }
       if (round >= this.#options.maxRounds) {
         throw new ClientError(
           "invalid-answer",
@@ -218,6 +222,11 @@ export class Connection {
       link.transport.kind === "stream-per-request" &&
       link.adapter.era === "modern"
     );
+  }
+
+  #answersAll(questions: Parameters<typeof gatherAnswers>[0]): boolean {
+    const { handlers } = this.#options;
+    return [...questions.values()].every((question) => isAnswered(question, handlers));
   }
 
   /** What the user says, as long as the call still has time and anybody waits for it. */

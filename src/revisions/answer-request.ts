@@ -39,5 +39,8 @@ export function toAnswerRequest({ questions, state }: NeedsInput, shape: Shape):
 export function readAnswerRequest(result: JsonObject): ReadResult {
   const meta = isObject(result["_meta"]) ? result["_meta"] : {};
   const input = meta[inputKey];
-  return isObject(input) ? readQuestions(input) : toComplete(result);
+  if (!isObject(input)) return toComplete(result);
+  const read = readQuestions(input);
+  // For a client that does not ask its user, the words to its model are the result.
+  return read.kind === "needs-input" ? { ...read, otherwise: result } : read;
 }

@@ -45,6 +45,8 @@ export type ReadResult =
       readonly questions: ReadonlyMap<string, WireQuestion>;
       /** Given back exactly as it came. */
       readonly state: string | undefined;
+      /** The result as it is for a caller that answers none of this; undefined where it is none. */
+      readonly otherwise?: JsonObject | undefined;
     }
   | { readonly kind: "malformed"; readonly message: string };
 

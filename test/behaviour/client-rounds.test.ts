@@ -1,5 +1,6 @@
 /** Calls that come back with questions on 2026-07-28, and what servers get wrong with them. */
 import type { CallOptions, ClientOptions, ToolResult } from "anyrev/client";
+import { createServer } from "anyrev/node";
 import { describe, expect, test } from "vitest";
 import { refusal } from "../support/channel-client.ts";
 import { connect } from "../support/connecting.ts";
@@ -45,6 +46,31 @@ const sent = (peer: FakePeer) =>
     const { _meta, ...params } = paramsOf(message);
     return params;
   });
+
+// The others push their questions, or end calls with them, and a client declares what it answers.
+describe.each(["2025-03-26", "2024-11-05"])(
+  "a tool of %s that asks by its arguments",
+  (revision) => {
+    const server = createServer({ name: "host", version: "1.0.0" });
+    server.tool("greet", { asks: true }, async (_, ex) => {
+      const answer = await ex.ask("who", { message: "Who is there?" });
+      return answer.accepted ? "Come in." : "Stay out.";
+    });
+
+    test("asks the user of a client that can, and the model of one that cannot", async () => {
+      await using asking = await connect(server, { revisions: revision, onAsk });
+      expect((await asking.call("greet")).text).toBe("Come in.");
+      await using silent = await connect(server, { revisions: revision });
+      const { text, isError } = await silent.call("greet");
+      expect([text, isError]).toEqual([expect.stringContaining('"who": Who is there?'), false]);
+      const [, state] = /"_state": ("[^"]+")/.exec(text) ?? [];
+      const _state: unknown = JSON.parse(state ?? "null");
+      expect((await silent.call("greet", { _state, _answers: { who: "decline" } })).text).toBe(
+        "Stay out.",
+      );
+    });
+  },
+);
 
 describe("a call that comes back with questions", () => {
   test.each([
