@@ -5,7 +5,9 @@ import * as client from "anyrev/client";
 import * as node from "anyrev/node";
 import * as testing from "anyrev/testing";
 import { expect, it } from "vitest";
+import packageFile from "../../package.json" with { type: "json" };
 import * as portableClient from "../../src/client/index.ts";
+import { defaults } from "../../src/client/options.ts";
 
 const names = [
   "AdapterSet",
@@ -71,6 +73,10 @@ it("anyrev/client exports these names, and on Node how servers are reached there
     if (name !== "connect") expect(Reflect.get(client, name), name).toBe(value);
   }
   expect(Object.keys(client)).toEqual(expect.arrayContaining(["connect", "spawnServer"]));
+});
+
+it("the client says which version of the package it is", () => {
+  expect(defaults.info.version).toBe(packageFile.version);
 });
 
 it("anyrev/auth exports the authenticators and what others are made with", () => {
