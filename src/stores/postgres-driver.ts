@@ -152,19 +152,23 @@ async function listenOn(
     client.off("error", lose);
     client.release(true);
   };
+  // Until it listens, what breaks it is told to whoever began: not twice, or it would begin twice.
+  let isOpen = false;
   const lose = (): void => {
     end();
-    onLost();
+    if (isOpen) onLost();
   };
   client.on("notification", hear);
   client.on("error", lose);
   client.on("end", lose);
   try {
     await client.query({ text: `LISTEN ${channel}`, query_timeout: timeoutMs });
+    if (isOver) throw new Error("the connection broke as soon as it listened");
   } catch (cause) {
     end();
     throw translate(cause);
   }
+  isOpen = true;
   onListen();
   return end;
 }
