@@ -18,8 +18,8 @@ export interface Account {
   calls: number;
   /** Refused with a request to come back. */
   readonly refused: Refusal[];
-  /** Broken off, or not answered in time: nobody knows what became of them. */
-  broken: number;
+  /** Broken off, or not answered in time, and how: nobody knows what became of them. */
+  readonly broken: string[];
   /** Sessions and handles that were gone. */
   gone: number;
   /** Calls whose earlier round nobody knows any more. */
@@ -42,7 +42,7 @@ export class MixedLoad {
   readonly account: Account = {
     calls: 0,
     refused: [],
-    broken: 0,
+    broken: [],
     gone: 0,
     begunAnew: 0,
     faults: [],
@@ -175,14 +175,16 @@ export class MixedLoad {
   }
 
   async #settle(counter: Counter): Promise<void> {
+    let why: unknown;
     for (let tries = 0; tries < 10; tries++) {
       try {
         return await this.#recall(counter);
-      } catch {
+      } catch (cause) {
+        why = cause;
         await delay(100);
       }
     }
-    this.account.faults.push("what was counted could not be read in the end");
+    this.account.faults.push(`what was counted could not be read in the end: ${why}`);
   }
 
   async #answer(call: Talk, read: (text: string) => JsonObject = parse): Promise<JsonObject> {
@@ -229,7 +231,8 @@ export class MixedLoad {
         afterMs: performance.now() - started,
         hasHint: true,
       });
-    } else this.account.broken++;
+    } else
+      this.account.broken.push(`${message}, after ${Math.round(performance.now() - started)} ms`);
     return new Passing(message);
   }
 }
