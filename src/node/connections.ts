@@ -13,15 +13,21 @@ const sweepMs = 20;
 /** How long a connection may take to send its first request while the server ends. */
 const freshMs = 1_000;
 
+/** Turns of the event loop for connections that wait to be taken: more than a system queues. */
+const maxTurns = 10_000;
+
 export class Connections {
   readonly #http: HttpServer;
   /** With the last reply on each; undefined where none was asked for yet. */
   readonly #replies: Map<Socket, ServerResponse | undefined> = new Map();
   #isEnding = false;
+  /** How many connections there have been. */
+  #taken = 0;
 
   constructor(http: HttpServer) {
     this.#http = http;
     http.on("connection", (socket) => {
+      this.#taken++;
       this.#replies.set(socket, undefined);
       socket.once("close", () => this.#replies.delete(socket));
     });
@@ -37,9 +43,7 @@ export class Connections {
     for (const reply of this.#replies.values()) {
       if (reply?.headersSent === false) reply.shouldKeepAlive = false;
     }
-    // What the system has accepted already is taken before the port is closed.
-    await nextTurn();
-    await nextTurn();
+    await this.#takeAccepted();
     const endedAt = performance.now();
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => this.#http.closeAllConnections(), withinMs);
@@ -51,6 +55,18 @@ export class Connections {
         resolve();
       });
     });
+  }
+
+  /**
+   * Takes what the system has accepted already, before the port is closed. An event loop takes
+   * one connection a turn.
+   */
+  async #takeAccepted(): Promise<void> {
+    for (let quiet = 0, turns = 0; quiet < 2 && turns < maxTurns; turns++) {
+      const before = this.#taken;
+      await nextTurn();
+      quiet = this.#taken === before ? quiet + 1 : 0;
+    }
   }
 
   #sweep(endedAt: number): void {

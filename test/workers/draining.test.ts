@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { get } from "node:http";
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { Worker as NodeWorker } from "node:worker_threads";
 import { createServer, MemorySessions, type SharedStores, StoreError, serve } from "anyrev/node";
 import { beforeAll, describe, expect, test } from "vitest";
 import { overSocket } from "../support/live.ts";
@@ -12,6 +13,27 @@ import { Talker } from "../support/talk.ts";
 import { placeIn, WorkerGroup } from "../support/worker-group.ts";
 
 beforeAll(buildFixtures, patience);
+
+/** Connects 64 times, tells when all are connected, and gives the first line each is told. */
+const manyCallers = `
+  const { connect } = require("node:net");
+  const { parentPort, workerData: port } = require("node:worker_threads");
+  parentPort.once("message", async (connected) => {
+    const sockets = Array.from({ length: 64 }, () => connect(port, "127.0.0.1"));
+    const lines = sockets.map((socket) => new Promise((resolve) => {
+      let text = "";
+      socket.on("data", (chunk) => (text += chunk));
+      socket.once("error", (cause) => resolve(cause.code));
+      socket.once("close", () => resolve(text.split("\\r\\n")[0]));
+    }));
+    await Promise.all(sockets.map((socket) => new Promise((resolve) =>
+      socket.once("connect", () =>
+        socket.write("GET /ready HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\n\\r\\n", resolve)))));
+    Atomics.store(connected, 0, 1);
+    Atomics.notify(connected, 0);
+    parentPort.postMessage(await Promise.all(lines));
+  });
+`;
 
 const none = { close: () => Promise.resolve() };
 
@@ -72,6 +94,20 @@ describe("a worker that is told to end", () => {
     await serving.close();
     expect(performance.now() - started).toBeLessThan(2_000);
     await expect(call.reply()).rejects.toThrow();
+  });
+
+  test("resets no connection that the system had accepted before it ended", async () => {
+    const serving = await serve(createServer({ name: "ends", version: "1.0.0" }), { port: 0 });
+    const callers = new NodeWorker(manyCallers, { eval: true, workerData: serving.port });
+    const answers = once(callers, "message");
+    const connected = new Int32Array(new SharedArrayBuffer(4));
+    await once(callers, "online");
+    callers.postMessage(connected);
+    // While the event loop stands still, connections are made that nothing has taken yet.
+    expect(Atomics.wait(connected, 0, 0, 10_000)).toBe("ok");
+    await serving.close();
+    expect((await answers)[0]).toEqual(Array(64).fill("HTTP/1.1 503 Service Unavailable"));
+    await callers.terminate();
   });
 
   test("refuses requests that come in on a connection that is open, to be sent elsewhere", async () => {
