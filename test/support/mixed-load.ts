@@ -93,8 +93,9 @@ export class MixedLoad {
     try {
       talker = await Talker.open(this.#service, revision);
     } catch (cause) {
-      this.#breakOff(cause, started);
-      throw new Passing("no session could be opened");
+      // Opened in a store that forgot it before the handshake was over.
+      if (/got 404/.test(String(cause))) throw new Gone(String(cause));
+      throw this.#breakOff(cause, started);
     }
     if (talker.session !== undefined) return { talker, handle: undefined, last: 0, unknown: 0 };
     const { handle, count } = await this.#answer(talker.call("count", { key: "n" }));
@@ -181,6 +182,10 @@ export class MixedLoad {
         return await this.#recall(counter);
       } catch (cause) {
         why = cause;
+        if (cause instanceof Gone) {
+          this.account.gone++;
+          return;
+        }
         await delay(100);
       }
     }
