@@ -194,7 +194,7 @@ function judgeEvents(
 }
 
 async function judgeCount(sessions: SessionStore, { done, failed }: Work): Promise<void> {
-  const kept = await sessions.get("a");
+  const kept = await patiently(() => sessions.get("a"));
   const counted = Number(kept?.values["count"]);
   assert(counted >= done.size, `${done.size} saves were acknowledged, ${counted} are there`);
   assert(counted <= done.size + failed, `${counted} saves are there, ${done.size} were made`);
