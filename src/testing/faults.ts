@@ -65,6 +65,8 @@ async function endure(
   await patiently(() => one.sessions.create(record("a", { values: { count: 0 } })));
   const seen = { one: await follow(one, signal), other: await follow(other, signal) };
   const published = new Work((at, timed) => timed(() => one.hub.publish("t", String(at))));
+  // Whoever comes later is told that the topic exists.
+  await until(() => published.done.size > 0, "the first event");
   const counted = new Work((_, timed) => count(other.sessions, timed));
   const all = [
     published,
