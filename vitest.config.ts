@@ -17,6 +17,8 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["./test/support/servers.ts"],
+    // Much of what tests do is wait.
+    maxWorkers: "100%",
     testTimeout: 30_000,
     hookTimeout: 60_000,
     reporters: ["dot", "./test/support/closing-line.ts"],
