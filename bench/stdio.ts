@@ -1,21 +1,8 @@
 /** Servers over standard input and output, against a pipe that parses lines and answers them. */
+import { call } from "./call.ts";
 import { durationMs, interleave, Measured, type Part, percent, type Sample } from "./measured.ts";
 
 const names = ["floor", "anyrev", "official"] as const;
-
-const call = {
-  jsonrpc: "2.0",
-  method: "tools/call",
-  params: {
-    name: "add",
-    arguments: { a: 2, b: 3 },
-    _meta: {
-      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-      "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1.0.0" },
-      "io.modelcontextprotocol/clientCapabilities": {},
-    },
-  },
-};
 
 const newline = 10;
 

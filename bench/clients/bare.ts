@@ -1,5 +1,6 @@
 /** The least that a call over HTTP costs: writes, sends, reads and parses the same, and no more. */
 import { Agent, request } from "node:http";
+import { call } from "../call.ts";
 import { over, takeOrders, url } from "./common.ts";
 
 const agent = new Agent({ keepAlive: true });
@@ -7,20 +8,7 @@ const { hostname, port, pathname } = new URL(url);
 let id = 0;
 
 function write(): string {
-  return JSON.stringify({
-    jsonrpc: "2.0",
-    id: ++id,
-    method: "tools/call",
-    params: {
-      name: "add",
-      arguments: { a: 2, b: 3 },
-      _meta: {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1.0.0" },
-        "io.modelcontextprotocol/clientCapabilities": {},
-      },
-    },
-  });
+  return JSON.stringify({ ...call, id: ++id });
 }
 
 const headers = {

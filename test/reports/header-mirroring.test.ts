@@ -75,24 +75,6 @@ describe.each(bridges)("over the %s bridge", (name) => {
     }
   });
 
-  it.each(["=?base64?=", "=?base64??=", "=?base64?", "?="])(
-    "R030: the header %j is no wrapped echo, and no crash",
-    async (header) => {
-      const { server, runs } = mirrored();
-      await using bridge = await openBridge(name, server);
-      const caller = await openCaller(bridge, modern);
-      const refused = await caller.request(
-        "tools/call",
-        { name: "echo" },
-        {
-          headers: { "mcp-name": header },
-        },
-      );
-      expect([refused.status, refused.error.code]).toEqual([400, -32020]);
-      expect(runs()).toBe(0);
-    },
-  );
-
   it("R030: markers that overlap wrap nothing, so a tool of that name is served", async () => {
     await using bridge = await openBridge(name, mirrored().server);
     const caller = await openCaller(bridge, modern);
@@ -105,16 +87,20 @@ describe.each(bridges)("over the %s bridge", (name) => {
   });
 
   it.each([
-    ["a bad alphabet", "=?base64?@@@?="],
-    ["a missing padding", "=?base64?ZWNobw?="],
-    ["a blank inside", "=?base64?ZWNo bw==?="],
-    ["bits past the end", "=?base64?ZWNobx==?="],
-    ["bytes that are not UTF-8", "=?base64?/w==?="],
-    ["the marker in capitals", "=?BASE64?ZWNobw==?="],
-    ["the letters of base64url", "=?base64?_w==?="],
-    ["the wrong case", "Echo"],
-    ["nothing", ""],
-  ])("R032: a name with %s is refused", async (_, header) => {
+    ["R030: a name that is no more than a marker", "=?base64?="],
+    ["R030: a name of two markers", "=?base64??="],
+    ["R030: a name that is a marker and a half", "=?base64?"],
+    ["R030: a name that is the end of a marker", "?="],
+    ["R032: a name with a bad alphabet", "=?base64?@@@?="],
+    ["R032: a name with a missing padding", "=?base64?ZWNobw?="],
+    ["R032: a name with a blank inside", "=?base64?ZWNo bw==?="],
+    ["R032: a name with bits past the end", "=?base64?ZWNobx==?="],
+    ["R032: a name with bytes that are not UTF-8", "=?base64?/w==?="],
+    ["R032: a name with the marker in capitals", "=?BASE64?ZWNobw==?="],
+    ["R032: a name with the letters of base64url", "=?base64?_w==?="],
+    ["R032: a name with the wrong case", "Echo"],
+    ["R032: a name of nothing", ""],
+  ])("%s is refused before anything runs", async (_, header) => {
     const { server, runs } = mirrored();
     await using bridge = await openBridge(name, server);
     const caller = await openCaller(bridge, modern);

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { postgresDrivers } from "../support/postgres-clients.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
 import { makePrefix, warmUp } from "../support/shared-stores.ts";
-import { TcpProxy } from "../support/tcp-proxy.ts";
+import { proxyFaults, TcpProxy } from "../support/tcp-proxy.ts";
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -48,22 +48,7 @@ async function tell(text: string, values: unknown[] = []): Promise<void> {
 }
 
 const faults = {
-  "connections break": async ({ proxy }: Opened) => {
-    for (let at = 0; at < 5; at++) {
-      proxy.cut();
-      await delay(100);
-    }
-  },
-  "nothing gets through": async ({ proxy }: Opened) => {
-    proxy.hold();
-    await delay(2_500);
-    proxy.release();
-  },
-  "it cannot be reached": async ({ proxy }: Opened) => {
-    await proxy.refuse();
-    await delay(2_500);
-    await proxy.accept();
-  },
+  ...proxyFaults,
   "replies are lost": async ({ proxy }: Opened) => {
     for (let at = 0; at < 3; at++) {
       proxy.dropsReplies = true;
@@ -92,7 +77,7 @@ for (const [driver, connect] of Object.entries(postgresDrivers)) {
 }
 
 describe.concurrent("PostgreSQL that tells nothing", () => {
-  const { "connections break": cut, "it cannot be reached": refuse } = faults;
+  const { "connections break": cut, "it cannot be reached": refuse } = proxyFaults;
   for (const [driver, connect] of Object.entries(postgresDrivers)) {
     describe(`over ${driver}`, () => {
       const some = { "connections break": cut, "it cannot be reached": refuse };

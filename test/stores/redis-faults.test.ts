@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { type ConnectRedis, redisDrivers } from "../support/redis-clients.ts";
 import { type RedisServer, startRedis } from "../support/redis-server.ts";
 import { makePrefix, warmUp } from "../support/shared-stores.ts";
-import { TcpProxy } from "../support/tcp-proxy.ts";
+import { proxyFaults, TcpProxy } from "../support/tcp-proxy.ts";
 
 let server: RedisServer;
 beforeAll(async () => {
@@ -38,22 +38,7 @@ async function open(connect: ConnectRedis) {
 type Opened = Awaited<ReturnType<typeof open>>;
 
 const faults = {
-  "connections break": async ({ proxy }: Opened) => {
-    for (let at = 0; at < 5; at++) {
-      proxy.cut();
-      await delay(100);
-    }
-  },
-  "nothing gets through": async ({ proxy }: Opened) => {
-    proxy.hold();
-    await delay(2_500);
-    proxy.release();
-  },
-  "it cannot be reached": async ({ proxy }: Opened) => {
-    await proxy.refuse();
-    await delay(2_500);
-    await proxy.accept();
-  },
+  ...proxyFaults,
   "replies are lost, and drivers send again": async ({ proxy }: Opened) => {
     for (let at = 0; at < 3; at++) {
       proxy.dropsReplies = true;

@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 
 interface Pair {
   readonly client: Socket;
@@ -99,3 +100,27 @@ export class TcpProxy {
     }
   }
 }
+
+interface Proxied {
+  readonly proxy: TcpProxy;
+}
+
+/** What any store behind a proxy may meet, by what is the case meanwhile. */
+export const proxyFaults = {
+  "connections break": async ({ proxy }: Proxied) => {
+    for (let at = 0; at < 5; at++) {
+      proxy.cut();
+      await delay(100);
+    }
+  },
+  "nothing gets through": async ({ proxy }: Proxied) => {
+    proxy.hold();
+    await delay(2_500);
+    proxy.release();
+  },
+  "it cannot be reached": async ({ proxy }: Proxied) => {
+    await proxy.refuse();
+    await delay(2_500);
+    await proxy.accept();
+  },
+};

@@ -1,23 +1,9 @@
 /** The contract of a session store, kept by the one in memory. */
-import { MemorySessions, type SessionRecord, type SessionStore } from "anyrev";
+import { MemorySessions, type SessionStore } from "anyrev";
 import { describe, expect, test } from "vitest";
+import { record } from "../../src/testing/record.ts";
 
 const ttlMs = 1_000;
-
-function record(id: string, more: Partial<SessionRecord> = {}): SessionRecord {
-  return {
-    id,
-    revision: "2025-06-18",
-    client: { name: "unit", version: "1.0.0" },
-    capabilities: { roots: {} },
-    logLevel: undefined,
-    subscriptions: [],
-    principal: "",
-    values: {},
-    writeVersion: 0,
-    ...more,
-  };
-}
 
 /** A store whose clock stands until it is told. */
 function open(maxSessions?: number): { store: MemorySessions; clock: { now: number } } {
