@@ -2,9 +2,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Principal } from "../core/access.ts";
 import type { Endpoint } from "../server/endpoint.ts";
-import type { HttpRequest } from "../server/http.ts";
-import { after } from "../util/awaitable.ts";
-import { toHttpRequest } from "./request.ts";
+import type { HttpReply } from "../server/http.ts";
+import { isPromise } from "../util/awaitable.ts";
+import { NodeRequest } from "./request.ts";
 import { writeReply } from "./response.ts";
 
 export type NodeHandler<Incoming extends IncomingMessage = IncomingMessage> = (
@@ -31,17 +31,20 @@ export function toNodeHandler<Incoming extends IncomingMessage = IncomingMessage
 ): NodeHandler<Incoming> {
   const { principal } = options;
   return (incoming, outgoing) => {
-    const request = toHttpRequest(incoming, outgoing);
-    const asked = principal === undefined ? request : as(request, () => principal(incoming));
-    const replied = after(endpoint.handle(asked), (reply) => writeReply(reply, incoming, outgoing));
-    // `handle` never rejects; a socket that breaks while writing must not end the process.
-    Promise.resolve(replied).catch((cause: unknown) => {
+    // What breaks while it is written must not end the process.
+    const broken = (cause: unknown): void => {
       outgoing.destroy(cause instanceof Error ? cause : undefined);
-    });
+    };
+    const write = (reply: HttpReply): void => {
+      try {
+        writeReply(reply, incoming, outgoing);
+      } catch (cause) {
+        broken(cause);
+      }
+    };
+    const find = principal && (() => principal(incoming));
+    const replied = endpoint.handle(new NodeRequest(incoming, outgoing, find));
+    if (isPromise(replied)) replied.then(write, broken);
+    else write(replied);
   };
-}
-
-/** Found out only when the endpoint asks, which answers for it if that fails. */
-function as(request: HttpRequest, find: () => Principal | undefined): HttpRequest {
-  return Object.defineProperty({ ...request }, "principal", { get: find });
 }

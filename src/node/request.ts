@@ -1,31 +1,58 @@
 /** From `node:http` to the neutral request, without a web object in between. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Principal } from "../core/access.ts";
+import type { HeaderLookup } from "../revisions/preamble.ts";
 import type { HttpRequest } from "../server/http.ts";
 
 /** What a body parser that ran before may have left on the request. */
 type Incoming = IncomingMessage & { readonly body?: unknown };
 
-export function toHttpRequest(incoming: IncomingMessage, outgoing: ServerResponse): HttpRequest {
-  const { headers } = incoming;
-  return {
-    method: incoming.method ?? "GET",
-    target: incoming.url ?? "/",
-    host: isHostRepeated(incoming.rawHeaders) ? undefined : headers.host,
-    headers: (name) => {
+export class NodeRequest implements HttpRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly host: string | undefined;
+  readonly headers: HeaderLookup;
+  readonly #incoming: IncomingMessage;
+  readonly #outgoing: ServerResponse;
+  readonly #find: (() => Principal | undefined) | undefined;
+
+  /** @param find - whom middleware in front has found out; asked when the endpoint asks */
+  constructor(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    find: (() => Principal | undefined) | undefined,
+  ) {
+    const { headers } = incoming;
+    this.method = incoming.method ?? "GET";
+    this.target = incoming.url ?? "/";
+    this.host = isHostRepeated(incoming.rawHeaders) ? undefined : headers.host;
+    this.headers = (name) => {
       if (name === "authorization") return readAuthorization(incoming);
       const value = headers[name];
       return Array.isArray(value) ? value.join(", ") : value;
-    },
-    body: (maxBytes) => readBody(incoming, maxBytes),
-    onDisconnect: (callback) => {
-      if (outgoing.destroyed) callback();
-      else {
-        outgoing.once("close", () => {
-          if (!outgoing.writableFinished) callback();
-        });
-      }
-    },
-  };
+    };
+    this.#incoming = incoming;
+    this.#outgoing = outgoing;
+    this.#find = find;
+  }
+
+  get principal(): Principal | undefined {
+    return this.#find?.();
+  }
+
+  body(maxBytes: number): Promise<Uint8Array | "too-large"> {
+    return readBody(this.#incoming, maxBytes);
+  }
+
+  onDisconnect(callback: () => void): void {
+    const outgoing = this.#outgoing;
+    if (outgoing.destroyed) callback();
+    else {
+      outgoing.once("close", () => {
+        if (!outgoing.writableFinished) callback();
+      });
+    }
+  }
 }
 
 /** Node keeps the first and drops the rest; a proxy in front may have judged the last. */

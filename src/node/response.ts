@@ -14,7 +14,7 @@ export function writeReply(
     return;
   }
   const headers: string[] = [];
-  for (const [name, value] of Object.entries(reply.headers)) headers.push(name, value);
+  for (const name of Object.keys(reply.headers)) headers.push(name, reply.headers[name] ?? "");
   if (stream !== undefined) {
     outgoing.writeHead(status, headers);
     pour(stream, outgoing);

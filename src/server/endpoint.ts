@@ -114,11 +114,13 @@ class HttpEndpoint {
   }
 
   handle(request: HttpRequest): Awaitable<HttpReply> {
-    const broken = (cause: unknown): HttpReply =>
-      allowOrigin(request, this.#broken(cause, request));
+    const allowed = (reply: HttpReply): HttpReply => allowOrigin(request, reply);
+    const broken = (cause: unknown): HttpReply => allowed(this.#broken(cause, request));
     try {
-      const reply = this.#serve(request);
-      return isPromise(reply) ? reply.catch(broken) : reply;
+      const turnedAway = this.#turnAway(request);
+      if (turnedAway !== undefined) return turnedAway;
+      const reply = this.#entrance?.document(request) ?? this.#serve(request);
+      return isPromise(reply) ? reply.then(allowed, broken) : allowed(reply);
     } catch (cause) {
       return broken(cause);
     }
@@ -128,29 +130,29 @@ class HttpEndpoint {
     this.#answerer.service.log({ level: "error", message: "the event hub failed", cause });
   };
 
+  readonly #onEnding = (ending: Promise<unknown>): void => {
+    void this.#answerer.inFlight.count(ending);
+  };
+
   /** No input leads here: only a store that fails, or a fault of ours. */
   #broken(cause: unknown, request: HttpRequest, id?: RequestId): HttpReply {
     const { log } = this.#answerer.service;
     return toReply(refuseBroken(cause, id, this.#adapters.newest, log), request);
   }
 
-  #serve(request: HttpRequest): Awaitable<HttpReply> {
+  /** Whoever is not let in may not read why either, from a page of its own. */
+  #turnAway(request: HttpRequest): HttpReply | undefined {
     const refused = this.#guard.check(request);
-    if (refused !== undefined) return this.#refuse(refused);
-    const document = this.#entrance?.document(request);
-    if (document !== undefined) return allowOrigin(request, document);
+    return refused && this.#refuse(refused);
+  }
+
+  #serve(request: HttpRequest): Awaitable<HttpReply> {
     const { path } = this.#options;
-    if (path !== undefined && pathOf(request.target) !== path) {
-      return this.#refuse(
-        failure(
-          "not-found",
-          this.#entrance
-            ? "nothing is served here"
-            : `nothing is served here; the endpoint is ${path}`,
-        ),
-      );
-    }
-    return after(this.#admit(request), (reply) => allowOrigin(request, reply));
+    if (path === undefined || pathOf(request.target) === path) return this.#admit(request);
+    const why = this.#entrance
+      ? "nothing is served here"
+      : `nothing is served here; the endpoint is ${path}`;
+    return this.#refuse(failure("not-found", why));
   }
 
   #admit(request: HttpRequest): Awaitable<HttpReply> {
@@ -243,7 +245,7 @@ class HttpEndpoint {
       // The id of the session that it opens is a header.
       headersWait: preamble.method === "initialize",
       onFault: this.#onHubFault,
-      onEnding: (ending) => void this.#answerer.inFlight.count(ending),
+      onEnding: this.#onEnding,
     });
     const answered = this.#run(preamble, {
       adapter,
