@@ -4,10 +4,8 @@ import type { Access } from "../core/access.ts";
 import type { Call } from "../core/call.ts";
 import { dispatch } from "../core/dispatch.ts";
 import { Exchange } from "../core/exchange.ts";
-import type { Asking } from "../core/inquiry.ts";
 import type { Log } from "../core/log.ts";
 import { type Failure, failure, type Outcome } from "../core/outcome.ts";
-import type { QuestionKind } from "../core/question.ts";
 import type { StateSealer } from "../core/request-state.ts";
 import type { Server } from "../core/server.ts";
 import { retryAfterSeconds, toUnavailable, unavailable } from "../core/unavailable.ts";
@@ -16,10 +14,10 @@ import type { Adapter, Binding, Decoded, Encoder } from "../revisions/adapter.ts
 import type { SessionRecord } from "../stores/session-store.ts";
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import type { Ending } from "../util/ending.ts";
-import { isObject } from "../util/json.ts";
+import { CallContext } from "./call-context.ts";
 import type { ChangeFeed } from "./changes.ts";
 import type { InFlight } from "./in-flight.ts";
-import { CallerKeeper, type Keeping } from "./keeping.ts";
+import type { Keeping } from "./keeping.ts";
 import { listen } from "./listen.ts";
 import type { Outlet } from "./outlet.ts";
 import type { PendingQuestions } from "./pending.ts";
@@ -146,7 +144,7 @@ function serveRequest(request: RpcRequest, place: Place, by: Answerer): Awaitabl
   }
   const settledOn = decoded.settled?.adapter;
   const at = settledOn === undefined ? place : { ...place, adapter: settledOn };
-  const ex = new Exchange(call, exchangeContext(call, place, by));
+  const ex = new Exchange(call, new CallContext(call, place, by));
   return after(perform(request.id, call, at, ex, by), (ended) =>
     ended === undefined ? accepted : finish(ended, decoded, request.id, at, by),
   );
@@ -194,78 +192,6 @@ function startListening(
 ): Promise<Outcome | undefined> {
   const gone = ex.signal;
   return listen(feed, { id, filter, adapter, access, outlet: outlet?.(), gone, closing });
-}
-
-function exchangeContext(call: Call, place: Place, by: Answerer) {
-  const { adapter, access, session, outlet } = place;
-  return {
-    access,
-    session,
-    keeper: new CallerKeeper(by.keeping, access.owner, adapter.revision),
-    onDisconnect: adapter.era === "modern" ? place.onDisconnect : undefined,
-    asking: new CallerAsking(call, place, by.pending),
-    tell:
-      outlet === undefined
-        ? undefined
-        : (notice: Parameters<Adapter["notify"]>[0]) => outlet().send(adapter.notify(notice)),
-    // A session that set no level hears what an operator would want to read.
-    logLevel: session === undefined ? undefined : (session.logLevel ?? "info"),
-    detach: outlet === undefined ? undefined : (retryMs: number) => outlet().detach?.(retryMs),
-  } as const;
-}
-
-/** How the caller of one call can be asked, by its revision and by what it declared. */
-class CallerAsking implements Asking {
-  readonly #call: Call;
-  readonly #place: Place;
-  readonly #pending: PendingQuestions;
-
-  constructor(call: Call, place: Place, pending: PendingQuestions) {
-    this.#call = call;
-    this.#place = place;
-    this.#pending = pending;
-  }
-
-  mechanic(kind: QuestionKind): ReturnType<Asking["mechanic"]> {
-    const { adapter, outlet, binding } = this.#place;
-    const mechanic = adapter.asks[kind];
-    const { operation } = this.#call;
-    switch (mechanic) {
-      case "push":
-        return outlet === undefined ? "never" : "push";
-      case "arguments":
-        return operation.kind === "call-tool" && binding.asks(operation.target)
-          ? "arguments"
-          : "never";
-      case "restart":
-      case "never":
-        return mechanic;
-    }
-  }
-
-  declared(kind: QuestionKind): boolean {
-    const capabilities = this.#call.capabilities ?? this.#place.session?.capabilities ?? {};
-    const { elicitation, sampling, roots } = capabilities;
-    switch (kind) {
-      case "form":
-        // An empty capability is the form alone, as it was before there were two.
-        return isObject(elicitation) && ("form" in elicitation || !("url" in elicitation));
-      case "url":
-        return isObject(elicitation) && "url" in elicitation;
-      case "sample":
-        return isObject(sampling);
-      case "roots":
-        return isObject(roots);
-    }
-  }
-
-  async push(...[question, options]: Parameters<Asking["push"]>): Promise<unknown> {
-    const { adapter, access, outlet } = this.#place;
-    if (outlet === undefined) throw new Error("there is nowhere to ask");
-    const asked = adapter.question(question);
-    const raw = await this.#pending.ask(asked, outlet(), options, access.owner);
-    return adapter.answer(question, raw);
-  }
 }
 
 function finish(
