@@ -1,4 +1,5 @@
 /** Events in the memory of one process: the default, for one worker. */
+import { RecencyMap } from "../util/recency-map.ts";
 import type { Cursor, EventHub, HubEvent } from "./event-hub.ts";
 
 /** How much a hub in memory holds: past any of these the oldest is forgotten. */
@@ -57,7 +58,7 @@ interface Follower {
  */
 export class MemoryHub implements EventHub {
   /** Written longest ago first. */
-  readonly #topics: Map<string, Topic> = new Map();
+  readonly #topics: RecencyMap<Topic> = new RecencyMap();
   readonly #followers: Map<string, Set<Follower>> = new Map();
   readonly #maxEvents: number;
   readonly #maxLength: number;
@@ -205,7 +206,6 @@ export class MemoryHub implements EventHub {
     const now = this.#now();
     const kept = this.#read(topic) ?? this.#begin(topic, now);
     kept.writtenAt = now;
-    this.#topics.delete(topic);
     this.#topics.set(topic, kept);
     for (const [name, other] of this.#topics) {
       if (this.#topics.size <= this.#maxTopics && other.writtenAt + this.#ttlMs > now) break;

@@ -1,4 +1,5 @@
 /** Sessions in the memory of one process: the default, for one worker. */
+import { RecencyMap } from "../util/recency-map.ts";
 import { writeRecord } from "./record.ts";
 import {
   type SessionLimits,
@@ -19,10 +20,9 @@ interface Kept {
 }
 
 export class MemorySessions implements SessionStore {
-  /** Longest idle first: every use moves a session to the end. */
-  readonly #kept: Map<string, Kept> = new Map();
-  /** The ids of each principal, longest idle first; nobody in particular has none here. */
-  readonly #owned: Map<string, Set<string>> = new Map();
+  readonly #kept: RecencyMap<Kept> = new RecencyMap();
+  /** The sessions of each principal; nobody in particular has none here. */
+  readonly #owned: Map<string, RecencyMap<Kept>> = new Map();
   readonly #limits: SessionLimits;
   readonly #now: () => number;
 
@@ -80,13 +80,16 @@ export class MemorySessions implements SessionStore {
 
   #use(id: string, kept: Kept): void {
     kept.expiresAt = this.#now() + this.#limits.ttlMs;
-    this.#kept.delete(id);
     this.#kept.set(id, kept);
     const { principal } = kept.record;
     if (principal === "") return;
-    const owned = this.#owned.get(principal) ?? new Set();
-    owned.delete(id);
-    this.#owned.set(principal, owned.add(id));
+    const owned = this.#owned.get(principal);
+    if (owned !== undefined) owned.set(id, kept);
+    else {
+      const first = new RecencyMap<Kept>();
+      first.set(id, kept);
+      this.#owned.set(principal, first);
+    }
   }
 
   #drop(id: string): void {
@@ -101,7 +104,7 @@ export class MemorySessions implements SessionStore {
   /** All sessions live equally long, so those that expired stand at the front. */
   #makeRoom(principal: string): void {
     const now = this.#now();
-    for (const id of this.#owned.get(principal) ?? []) {
+    for (const [id] of this.#owned.get(principal) ?? []) {
       const owned = this.#owned.get(principal)?.size ?? 0;
       if (owned < this.#limits.maxSessionsPerPrincipal) break;
       this.#drop(id);
