@@ -1,0 +1,278 @@
+/** `fetch` for URLs that a stranger names: it reaches nothing but the public internet. */
+import { lookup } from "node:dns/promises";
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { isIP } from "node:net";
+import type { Fetch } from "../client/fetch-sender.ts";
+import { onAbort, unlessAborted } from "../util/abort.ts";
+import { letGo } from "../util/timer.ts";
+import { reachOf } from "./addresses.ts";
+
+export interface GuardedFetchOptions {
+  /**
+   * Whether this machine itself may be asked, also over http, by the names `localhost`,
+   * `127.x.x.x` and `[::1]`: for development. What other names lead to is refused all the same,
+   * and so is a redirect from elsewhere. @default false
+   */
+  readonly allowLoopback?: boolean | undefined;
+  /** How long one fetch may take, with its redirects and its body, in milliseconds. @default 10000 */
+  readonly timeoutMs?: number | undefined;
+  /** Bytes of a body at most. @default 1048576 */
+  readonly maxBytes?: number | undefined;
+  /** How often it is led on, where redirects are followed. @default 3 */
+  readonly maxRedirects?: number | undefined;
+  /** All addresses of a host. @default what the system resolves it to */
+  readonly resolve?: ((host: string) => Promise<readonly string[]>) | undefined;
+}
+
+/**
+ * - `url`: a scheme, credentials or a host that is not fetched at all.
+ * - `address`: the host is, or leads to, an address that is not public.
+ * - `redirect`: it led on once too often, or from https to http.
+ * - `too-large`, `timeout`: more, or for longer, than allowed.
+ * - `answer`: compressed, or no HTTP.
+ * - `unreachable`: no such host, or nobody answers there.
+ */
+export type GuardedFetchErrorKind =
+  | "url"
+  | "address"
+  | "redirect"
+  | "too-large"
+  | "timeout"
+  | "answer"
+  | "unreachable";
+
+/** Why something was not fetched. */
+export class GuardedFetchError extends Error {
+  override readonly name = "GuardedFetchError";
+  readonly kind: GuardedFetchErrorKind;
+
+  constructor(kind: GuardedFetchErrorKind, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.kind = kind;
+  }
+}
+
+/** One step: what is asked, and of which addresses. */
+interface Hop {
+  readonly url: URL;
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body: string | Uint8Array | undefined;
+}
+
+/**
+ * Makes a `fetch` that a server cannot use to reach what only this machine can (SSRF;
+ * security_best_practices, 2026-07-28): https alone, to public addresses alone, of which every one
+ * that a name has is judged, and only those are connected to; within limits, and with each
+ * redirect judged anew. It takes bodies that are texts, `URLSearchParams` or bytes, and sends
+ * `authorization` and cookies to no other origin than they were given for.
+ *
+ * @throws GuardedFetchError
+ */
+export function guardedFetch(options: GuardedFetchOptions = {}): Fetch {
+  const { timeoutMs = 10_000 } = options;
+  return async (url, init) => {
+    const over = new AbortController();
+    const forget = init.signal ? onAbort(init.signal, () => over.abort(init.signal?.reason)) : noop;
+    const late = (): void =>
+      over.abort(new GuardedFetchError("timeout", `${url.origin} took over ${timeoutMs} ms`));
+    const timer = setTimeout(late, timeoutMs);
+    letGo(timer);
+    try {
+      return await follow(firstHop(url, init), init.redirect ?? "follow", options, over.signal);
+    } catch (cause) {
+      throw over.signal.aborted ? over.signal.reason : cause;
+    } finally {
+      clearTimeout(timer);
+      forget();
+    }
+  };
+}
+
+function noop(): void {}
+
+function firstHop(url: URL, { method = "GET", headers, body }: RequestInit): Hop {
+  const own = new Headers(headers);
+  // What is compressed may be of any length once it is not.
+  own.set("accept-encoding", "identity");
+  if (body instanceof URLSearchParams && !own.has("content-type")) {
+    own.set("content-type", "application/x-www-form-urlencoded;charset=UTF-8");
+  }
+  return { url, method: method.toUpperCase(), headers: own, body: toBody(body) };
+}
+
+function toBody(body: RequestInit["body"]): string | Uint8Array | undefined {
+  if (body === undefined || body === null) return undefined;
+  if (typeof body === "string" || body instanceof Uint8Array) return body;
+  if (body instanceof URLSearchParams) return body.toString();
+  throw new TypeError("a body must be a text, URLSearchParams or a Uint8Array");
+}
+
+async function follow(
+  first: Hop,
+  redirect: NonNullable<RequestInit["redirect"]>,
+  options: GuardedFetchOptions,
+  signal: AbortSignal,
+): Promise<Response> {
+  const { maxRedirects = 3, maxBytes = 1_048_576 } = options;
+  const allowsLocal = options.allowLoopback === true && isLocalName(first.url);
+  let hop = first;
+  for (let led = 0; ; led++) {
+    const addresses = await judge(hop.url, allowsLocal, options, signal);
+    const incoming = await exchange(hop, addresses, signal);
+    const next = redirect === "manual" ? undefined : locationOf(incoming, hop.url);
+    if (next === undefined) return await read(incoming, hop.url, maxBytes);
+    incoming.destroy();
+    if (redirect === "error" || led === maxRedirects) {
+      throw new GuardedFetchError("redirect", `${hop.url.origin} leads on once too often`);
+    }
+    if (hop.url.protocol === "https:" && next.protocol !== "https:") {
+      throw new GuardedFetchError("redirect", `${hop.url.origin} leads away from https`);
+    }
+    hop = nextHop(hop, next, incoming.statusCode ?? 0);
+  }
+}
+
+function isLocalName({ hostname }: URL): boolean {
+  return hostname === "localhost" || reachOf(bare(hostname)) === "loopback";
+}
+
+function bare(hostname: string): string {
+  return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
+}
+
+/** @returns the addresses that may be connected to */
+async function judge(
+  url: URL,
+  allowsLocal: boolean,
+  { resolve = resolveAll }: GuardedFetchOptions,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const isLocal = allowsLocal && isLocalName(url);
+  const isPlain = url.protocol === "http:" && isLocal;
+  if (url.protocol !== "https:" && !isPlain) {
+    throw new GuardedFetchError("url", `${url.protocol} is not fetched; only https is`);
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new GuardedFetchError("url", "a URL with credentials in it is not fetched");
+  }
+  const host = bare(url.hostname);
+  const addresses = isIP(host) ? [host] : await unlessAborted(signal, found(host, resolve));
+  // One that is not public beside others that are is how a name is made to change its meaning.
+  const wanted = isLocal ? "loopback" : "public";
+  if (addresses.length > 0 && addresses.every((address) => reachOf(address) === wanted)) {
+    return addresses;
+  }
+  throw new GuardedFetchError("address", `${url.hostname} is not on the public internet`);
+}
+
+async function found(
+  host: string,
+  resolve: (host: string) => Promise<readonly string[]>,
+): Promise<readonly string[]> {
+  try {
+    return await resolve(host);
+  } catch (cause) {
+    throw new GuardedFetchError("unreachable", `${host} has no address`, cause);
+  }
+}
+
+async function resolveAll(host: string): Promise<readonly string[]> {
+  return (await lookup(host, { all: true })).map(({ address }) => address);
+}
+
+function exchange(
+  { url, method, headers, body }: Hop,
+  addresses: readonly string[],
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const request = url.protocol === "https:" ? httpsRequest : httpRequest;
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, {
+      method,
+      headers: Object.fromEntries(headers),
+      // A connection that is kept could lead to where the name led before.
+      agent: false,
+      lookup: pinned(addresses),
+      signal,
+      maxHeaderSize: 32_768,
+    });
+    outgoing.once("response", resolve);
+    outgoing.on("error", (cause: NodeJS.ErrnoException) => {
+      const kind = cause.code?.startsWith("HPE_") ? "answer" : "unreachable";
+      reject(new GuardedFetchError(kind, `${url.origin} could not be asked`, cause));
+    });
+    outgoing.end(body);
+  });
+}
+
+/** Connects to what was judged, whatever the name leads to by now. */
+function pinned(addresses: readonly string[]): NonNullable<RequestOptions["lookup"]> {
+  const all = addresses.map((address) => ({ address, family: isIP(address) }));
+  return (_host, { all: wantsAll }, callback) => {
+    if (wantsAll) callback(null, all);
+    else callback(null, all[0]?.address ?? "", all[0]?.family);
+  };
+}
+
+function locationOf({ statusCode = 0, headers }: IncomingMessage, from: URL): URL | undefined {
+  const { location } = headers;
+  if (![301, 302, 303, 307, 308].includes(statusCode) || location === undefined) return undefined;
+  if (URL.canParse(location, from.href)) return new URL(location, from);
+  throw new GuardedFetchError("redirect", `${from.origin} leads to what is no URL`);
+}
+
+/** What says who asks, which is nobody's business at another origin. */
+const personal = ["authorization", "cookie", "dpop", "proxy-authorization"];
+
+/** As browsers do it (Fetch standard, HTTP-redirect fetch). */
+function nextHop({ url, method, headers, body }: Hop, next: URL, status: number): Hop {
+  const own = new Headers(headers);
+  if (next.origin !== url.origin) for (const name of personal) own.delete(name);
+  const becomesGet = status === 303 ? method !== "HEAD" : status < 303 && method === "POST";
+  if (!becomesGet) return { url: next, method, headers: own, body };
+  for (const name of ["content-type", "content-length"]) own.delete(name);
+  return { url: next, method: "GET", headers: own, body: undefined };
+}
+
+async function read(incoming: IncomingMessage, url: URL, maxBytes: number): Promise<Response> {
+  const { headers, statusCode = 0, rawHeaders } = incoming;
+  const encoding = headers["content-encoding"] ?? "identity";
+  if (encoding.toLowerCase() !== "identity" || statusCode > 599) {
+    incoming.destroy();
+    throw new GuardedFetchError("answer", `${url.origin} answers compressed, or with no HTTP`);
+  }
+  const own = new Headers();
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    own.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
+  }
+  const body = await readBody(incoming, url, maxBytes);
+  const isEmpty = [204, 205, 304].includes(statusCode);
+  return new Response(isEmpty ? null : body, { status: statusCode, headers: own });
+}
+
+async function readBody(
+  incoming: IncomingMessage,
+  url: URL,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    // What it announces is only a claim, but what it claims to be too much is not read.
+    const announced = Number(incoming.headers["content-length"] ?? 0);
+    for await (const chunk of announced > maxBytes ? [] : (incoming as AsyncIterable<Buffer>)) {
+      length += chunk.byteLength;
+      if (length > maxBytes) break;
+      chunks.push(chunk);
+    }
+    length = Math.max(length, announced);
+  } catch (cause) {
+    throw new GuardedFetchError("unreachable", `${url.origin} broke off its answer`, cause);
+  } finally {
+    incoming.destroy();
+  }
+  if (length <= maxBytes) return Buffer.concat(chunks);
+  throw new GuardedFetchError("too-large", `${url.origin} answers with over ${maxBytes} bytes`);
+}

@@ -1,0 +1,290 @@
+/** What a fetch for URLs that strangers name reaches, and what it does not. */
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import { type AddressInfo, createServer as createTcp } from "node:net";
+import { gzipSync } from "node:zlib";
+import { afterEach, describe, expect, test } from "vitest";
+import { reachOf } from "../../src/node/addresses.ts";
+import {
+  type GuardedFetchError,
+  type GuardedFetchOptions,
+  guardedFetch,
+} from "../../src/node/guarded-fetch.ts";
+
+const isPublic = [
+  ...["1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0"],
+  ...["126.255.255.255", "128.0.0.0", "169.253.255.255", "169.255.0.0", "172.15.255.255"],
+  ...["172.32.0.0", "192.0.1.0", "192.167.255.255", "192.169.0.0", "198.17.255.255", "198.20.0.0"],
+  ...["203.0.112.255", "223.255.255.255", "2606:4700:4700::1111", "2a00:1450:4001::200e"],
+  ...["2001:4860:4860::8888", "::ffff:8.8.8.8", "::ffff:808:808", "64:ff9b::8.8.8.8"],
+  ...["64:ff9b::808:808", "2003::1", "3ffe::1"],
+];
+const isLoopback = ["127.0.0.1", "127.255.255.254", "::1", "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1"];
+const isElsewhere = [
+  ...["0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.127.255.255"],
+  ...["100.100.100.200", "168.63.129.16", "169.254.0.1", "169.254.169.254", "172.16.0.1"],
+  ...["172.31.255.255", "192.0.0.8", "192.0.0.192", "192.0.2.1", "192.88.99.1", "192.168.0.1"],
+  ...["192.168.255.255", "198.18.0.1", "198.19.255.255", "198.51.100.7", "203.0.113.9"],
+  ...["224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255"],
+  ...["::", "::2", "::127.0.0.1", "::8.8.8.8", "::ffff:10.0.0.1", "::ffff:a00:1"],
+  ...["::ffff:169.254.169.254", "::ffff:0:8.8.8.8", "64:ff9b::10.0.0.1", "64:ff9b::127.0.0.1"],
+  ...["64:ff9b::a9fe:a9fe", "64:ff9b:1::8.8.8.8", "64:ff9b:1:ffff::1", "100::1", "2001::1"],
+  ...["2001:0:4136:e378:8000:63bf:3fff:fdd2", "2001:2::1", "2001:10::1", "2001:20::1"],
+  ...["2001:db8::1", "2002:808:808::1", "2002:7f00:1::1", "2002:a00:1::", "3fff::1", "5f00::1"],
+  ...["4000::1", "fc00::1", "fd00:ec2::254", "fdff::1", "fe80::1", "fe80::1%eth0", "febf::1"],
+  ...["fec0::1", "ff02::1", "ff0e::1", "localhost", "8.8.8", "0x7f000001", "2130706433", ""],
+];
+
+test.each([
+  ...isPublic.map((address) => [address, "public"] as const),
+  ...isLoopback.map((address) => [address, "loopback"] as const),
+  ...isElsewhere.map((address) => [address, "elsewhere"] as const),
+])("the address %j is %s", (address, reach) => {
+  expect(reachOf(address)).toBe(reach);
+});
+
+const closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+async function serve(listener: RequestListener, host = "127.0.0.1"): Promise<string> {
+  const server = createServer(listener);
+  server.listen(0, host);
+  await once(server, "listening");
+  closing.push(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://localhost:${(server.address() as AddressInfo).port}`;
+}
+
+const local: GuardedFetchOptions = { allowLoopback: true, resolve: async () => ["127.0.0.1"] };
+
+const get = (url: string, options: GuardedFetchOptions = local, init: RequestInit = {}) =>
+  guardedFetch(options)(new URL(url), init);
+
+async function failureOf(fetched: Promise<unknown>): Promise<GuardedFetchError> {
+  return fetched.then(
+    () => expect.fail("it was fetched"),
+    (cause) => cause,
+  );
+}
+
+describe("before anything is connected to", () => {
+  test.each([
+    "https://127.0.0.1/",
+    "https://127.1/",
+    "https://2130706433/",
+    "https://0x7f.0.0.1/",
+    "https://0177.0.0.1/",
+    "https://0/",
+    "https://[::1]/",
+    "https://[::ffff:7f00:1]/",
+    "https://[64:ff9b::a9fe:a9fe]/",
+    "https://169.254.169.254/latest/meta-data/",
+    "https://10.0.0.1:8443/",
+    "https://①②⑦.0.0.1/",
+    "https://192.168.1.1./",
+  ])("refuses the address in %s", async (url) => {
+    expect((await failureOf(get(url, {}))).kind).toBe("address");
+  });
+
+  test.each([
+    ["an address of a private network", ["10.1.2.3"]],
+    ["this machine", ["127.0.0.1"]],
+    ["a private one beside a public one", ["8.8.8.8", "192.168.0.1"]],
+    ["a public one beside a private one", ["fd00::1", "2606:4700::1111"]],
+    ["none", []],
+  ])("refuses a name that leads to %s", async (_, addresses) => {
+    const options = { allowLoopback: true, resolve: async () => addresses };
+    const failure = await failureOf(get("https://example.com/", options));
+    expect([failure.name, failure.kind]).toEqual(["GuardedFetchError", "address"]);
+  });
+
+  test.each([
+    ["http://example.com/", "http: is not fetched"],
+    ["ftp://example.com/", "ftp: is not fetched"],
+    ["file:///etc/passwd", "file: is not fetched"],
+    ["data:text/plain,x", "data: is not fetched"],
+    ["https://me:secret@example.com/", "credentials"],
+  ])("refuses %s", async (url, why) => {
+    const failure = await failureOf(get(url, { resolve: async () => ["8.8.8.8"] }));
+    expect([failure.kind, failure.message]).toEqual(["url", expect.stringContaining(why)]);
+    expect(failure.message).not.toContain("secret");
+  });
+
+  test("refuses this machine where it is not allowed, and over http every other", async () => {
+    const url = await serve((_, response) => response.end("here"));
+    expect((await failureOf(get(url, { resolve: async () => ["127.0.0.1"] }))).kind).toBe("url");
+    expect((await failureOf(get(url.replace("localhost", "local.test")))).kind).toBe("url");
+  });
+
+  test("says so where a name has no address", async () => {
+    const resolve = () => Promise.reject(new Error("ENOTFOUND"));
+    expect((await failureOf(get("https://none.test/", { resolve }))).kind).toBe("unreachable");
+  });
+});
+
+describe("what is connected to", () => {
+  test("is what was judged, however the name is resolved later", async () => {
+    const url = await serve((request, response) => response.end(request.headers.host), "127.0.0.2");
+    let asked = 0;
+    const resolve = async () => [asked++ === 0 ? "127.0.0.2" : "10.0.0.1"];
+    const response = await get(url, { allowLoopback: true, resolve });
+    expect(await response.text()).toBe(new URL(url).host);
+    expect(asked).toBe(1);
+    expect((await failureOf(get(url, { allowLoopback: true, resolve }))).kind).toBe("address");
+  });
+
+  test("gets what it is sent, and is heard as it answers", async () => {
+    const url = await serve((request, response) => {
+      let body = "";
+      request.on("data", (chunk) => {
+        body += chunk;
+      });
+      request.on("end", () => {
+        response.writeHead(201, { "x-told": "yes", "set-cookie": ["a=1", "b=2"] });
+        const { method, headers } = request;
+        const { "content-type": type, "accept-encoding": encoding } = headers;
+        response.end(JSON.stringify([method, type, encoding, headers["x-mine"], body]));
+      });
+    });
+    const body = new URLSearchParams({ grant: "a b" });
+    const response = await get(url, local, { method: "post", body, headers: { "x-mine": "1" } });
+    const type = "application/x-www-form-urlencoded;charset=UTF-8";
+    expect(await response.json()).toEqual(["POST", type, "identity", "1", "grant=a+b"]);
+    expect([response.status, response.headers.get("x-told")]).toEqual([201, "yes"]);
+    expect(response.headers.getSetCookie()).toEqual(["a=1", "b=2"]);
+  });
+});
+
+describe("redirects", () => {
+  const leading = (location: string, status = 302) =>
+    serve((_, response) => response.writeHead(status, { location }).end());
+
+  test.each([
+    ["https://10.0.0.1/", "address"],
+    ["https://169.254.169.254/latest/", "address"],
+    ["https://[fd00::1]/", "address"],
+    ["https://internal.test/", "address"],
+    ["http://10.0.0.1/", "url"],
+    ["http://internal.test/", "url"],
+    ["file:///etc/passwd", "url"],
+    ["gopher://localhost/", "url"],
+    ["http://[", "redirect"],
+  ])("to %s are not followed", async (location, kind) => {
+    const url = await leading(location);
+    const resolve = async (host: string) => [host === "localhost" ? "127.0.0.1" : "10.0.0.1"];
+    expect((await failureOf(get(url, { allowLoopback: true, resolve }))).kind).toBe(kind);
+  });
+
+  test("are shown where they are not to be followed, or end it", async () => {
+    const url = await leading("https://10.0.0.1/");
+    const shown = await get(url, local, { redirect: "manual" });
+    expect([shown.status, shown.headers.get("location")]).toEqual([302, "https://10.0.0.1/"]);
+    expect((await failureOf(get(url, local, { redirect: "error" }))).kind).toBe("redirect");
+  });
+
+  test("take nothing personal to another origin, and the method as browsers do", async () => {
+    const seen: unknown[] = [];
+    const other = await serve(({ method, headers }, response) => {
+      seen.push([
+        method,
+        headers.authorization,
+        headers.cookie,
+        headers["content-type"],
+        headers["x-a"],
+      ]);
+      response.end();
+    });
+    for (const status of [303, 307]) {
+      const url = await leading(`${other}/x`, status);
+      const headers = {
+        authorization: "Bearer s",
+        cookie: "s=1",
+        "x-a": "1",
+        "content-type": "text/plain",
+      };
+      await get(url, local, { method: "POST", body: "b", headers });
+    }
+    expect(seen).toEqual([
+      ["GET", undefined, undefined, undefined, "1"],
+      ["POST", undefined, undefined, "text/plain", "1"],
+    ]);
+  });
+
+  test("within an origin keep what is personal, up to so many", async () => {
+    let led = 0;
+    const url = await serve((request, response) => {
+      if (request.url === "/end") response.end(request.headers.authorization);
+      else response.writeHead(302, { location: ++led < 3 ? "/again" : "/end" }).end();
+    });
+    const headers = { authorization: "Bearer s" };
+    expect(await (await get(url, local, { headers })).text()).toBe("Bearer s");
+    led = -1;
+    expect((await failureOf(get(url, local, { headers }))).kind).toBe("redirect");
+  });
+});
+
+describe("an answer", () => {
+  const capped = { ...local, maxBytes: 1_000 };
+
+  test.each([
+    ["that says so", { "content-length": "1001" }],
+    ["that does not say so", {}],
+  ])("of too many bytes %s is refused", async (_, headers) => {
+    const url = await serve((__, response) => {
+      response.writeHead(200, headers);
+      response.end("x".repeat(1_001));
+    });
+    expect((await failureOf(get(url, capped))).kind).toBe("too-large");
+  });
+
+  test("of just as many is taken", async () => {
+    const url = await serve((_, response) => response.end("x".repeat(1_000)));
+    expect((await (await get(url, capped)).text()).length).toBe(1_000);
+  });
+
+  test("that is compressed is refused, whatever it would be", async () => {
+    const url = await serve((_, response) => {
+      response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync("x".repeat(1_000_000)));
+    });
+    expect((await failureOf(get(url, capped))).kind).toBe("answer");
+  });
+
+  test.each(["before its headers", "between two bytes of its body"])(
+    "that dawdles %s is not waited for",
+    async (where) => {
+      const url = await serve((_, response) => {
+        if (where.startsWith("between")) response.write("x");
+      });
+      expect((await failureOf(get(url, { ...local, timeoutMs: 100 }))).kind).toBe("timeout");
+    },
+  );
+
+  test("that breaks off, or is none, is told of", async () => {
+    const url = await serve((_, response) => {
+      response.writeHead(200, { "content-length": "10" });
+      response.write("x", () => response.destroy());
+    });
+    expect((await failureOf(get(url))).kind).toBe("unreachable");
+    const server = createTcp((socket) => socket.end("no HTTP at all\r\n\r\n"));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    closing.push(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    expect((await failureOf(get(`http://localhost:${port}/`))).kind).toBe("answer");
+  });
+});
+
+test("the caller's own signal ends it, with its own reason", async () => {
+  const url = await serve(() => undefined);
+  const ended = new AbortController();
+  const fetched = get(url, local, { signal: ended.signal });
+  setTimeout(() => ended.abort(new Error("mine")), 20);
+  await expect(fetched).rejects.toThrow("mine");
+  const resolve = () => new Promise<never>(() => undefined);
+  const stuck = get("https://slow.test/", { resolve }, { signal: AbortSignal.timeout(20) });
+  await expect(stuck).rejects.toThrow(/timeout/);
+});
