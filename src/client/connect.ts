@@ -46,8 +46,9 @@ export function connectTo(target: Target, options: ConnectOptions): Promise<Clie
 }
 
 /** Whose the credentials are that a function makes cannot be known: it is never the same. */
-function contextOf({ headers }: ConnectOptions): ClientOptions["authContext"] {
-  return typeof headers === "function" ? () => crypto.randomUUID() : undefined;
+function contextOf({ headers, auth }: ConnectOptions): ClientOptions["authContext"] {
+  if (typeof headers === "function") return () => crypto.randomUUID();
+  return auth === undefined ? undefined : () => auth.context?.() ?? crypto.randomUUID();
 }
 
 /**

@@ -124,7 +124,7 @@ export class Opener {
     const watch = new Watch({ timeoutMs, maxTimeoutMs: timeoutMs });
     const forget = onAbort(this.#closing, () => watch.end(this.#closing.reason));
     try {
-      await unlessAborted(watch.signal, transport.start(incoming));
+      await unlessAborted(watch.signal, transport.start(incoming, watch));
     } catch (cause) {
       await transport.close();
       throw cause;

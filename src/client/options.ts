@@ -57,7 +57,8 @@ export interface ClientOptions extends AnswerHandlers {
    * Names whoever the credentials stand for: what a server calls private is shared by the clients
    * of one name and never goes to another. Where users take turns in one client, give a function
    * that tells whose turn it is, or the one reads what is the other's.
-   * @default each client is one of its own; where `headers` is a function, nothing private is kept
+   * @default each client is one of its own; with `auth`, what that says; where `headers` is a
+   * function, nothing private is kept
    */
   readonly authContext?: string | (() => string) | undefined;
 }
