@@ -63,9 +63,20 @@ function proofOf({ secret, key, method }: KnownClient, issuing: oauth.Authorizat
     case "client_secret_post":
       if (secret === undefined) throw new TypeError(`${chosen} takes a secret`);
       return chosen === "client_secret_basic"
-        ? oauth.ClientSecretBasic(secret)
+        ? proveByBasic(secret)
         : oauth.ClientSecretPost(secret);
   }
+}
+
+/**
+ * As forms are encoded and no further: many servers compare what stands there without decoding it,
+ * and the library encodes also what needs none, such as a dash.
+ */
+function proveByBasic(secret: string): oauth.ClientAuth {
+  const encode = (text: string): string => new URLSearchParams([["", text]]).toString().slice(1);
+  return (_issuing, { client_id: id }, _body, headers) => {
+    headers.set("authorization", `Basic ${btoa(`${encode(id)}:${encode(secret)}`)}`);
+  };
 }
 
 /** Who lists none takes this one (RFC 8414 section 2). */
