@@ -127,7 +127,6 @@ export class Authorization {
         return true;
       }
       await this.#work.join(signal, () => Promise.resolve());
-      if (sent === this.#tokens?.access) return false;
     }
     return true;
   }
@@ -223,7 +222,7 @@ export class Authorization {
   /** @returns whether that gave a token */
   async #refresh(wanted: Wanted): Promise<boolean> {
     const kept = await this.#latest();
-    if (kept !== this.#tokens) {
+    if (kept !== undefined && kept.access !== this.#tokens?.access) {
       this.#use(kept);
       if (!this.#isEnding()) return true;
     }
