@@ -137,7 +137,7 @@ export class Authorization {
     said: Said,
   ): ((signal: AbortSignal) => Promise<void>) | undefined {
     if (status === 403) {
-      if (repeats > maxSteps) return undefined;
+      if (repeats >= maxSteps) return undefined;
       return (signal) => this.#stepUp(said, signal);
     }
     const since = this.#unprovenSince;

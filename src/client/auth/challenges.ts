@@ -49,21 +49,21 @@ function readParameters(reader: Reader, parameters: Map<string, string>): boolea
     const name = reader.take(token)?.toLowerCase();
     const value = name === undefined ? undefined : readValue(reader);
     if (name === undefined) return false;
-    if (value === undefined) {
-      // The scheme of the next challenge, or a single token of this one.
+    if (typeof value !== "string") {
+      // The scheme of the next challenge, a single token of this one, or nonsense.
       reader.at = at;
-      if (parameters.size === 0) reader.take(token68);
-      return true;
+      const single = parameters.size === 0 ? reader.take(token68) : undefined;
+      return single !== undefined || value === undefined;
     }
     if (!parameters.has(name)) parameters.set(name, value);
   }
 }
 
-/** Undefined where there is none. */
-function readValue(reader: Reader): string | undefined {
+/** Undefined where there is none, null where there should be one. */
+function readValue(reader: Reader): string | undefined | null {
   if (reader.take(equals) === undefined) return undefined;
   const text = reader.take(quoted);
-  if (text === undefined) return reader.take(token);
+  if (text === undefined) return reader.take(token) ?? null;
   return text.slice(1, -1).replace(/\\([\s\S])/g, "$1");
 }
 
