@@ -1,6 +1,7 @@
 /** Who the client is to a server, as the HTTP transports see it. */
 import type { Awaitable } from "../util/awaitable.ts";
 import type { Ending } from "../util/ending.ts";
+import type { JsonObject } from "../util/json.ts";
 import { clientClosed } from "./errors.ts";
 import type { CallSignal } from "./transport.ts";
 
@@ -41,6 +42,8 @@ export interface ClientAuth {
    * @throws ClientError `unauthorized` with what a user can do about it
    */
   answered(answer: AuthAnswer, signal: CallSignal): Awaitable<boolean>;
+  /** Extensions of the protocol that it takes part in, to be declared by the client. */
+  readonly extensions?: Readonly<Record<string, JsonObject>> | undefined;
   /**
    * Names whoever the credentials stand for. It changes when they may be somebody else's, so that
    * nothing private is given from a cache to another. @default nothing private is kept

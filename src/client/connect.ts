@@ -41,8 +41,9 @@ export async function connect(
 }
 
 export function connectTo(target: Target, options: ConnectOptions): Promise<Client> {
-  const { authContext = contextOf(options), signal } = options;
-  return Client.open(target, { ...options, authContext }, signal);
+  const { authContext = contextOf(options), auth, signal } = options;
+  const { extensions = auth?.extensions } = options;
+  return Client.open(target, { ...options, authContext, extensions }, signal);
 }
 
 /** Whose the credentials are that a function makes cannot be known: it is never the same. */

@@ -19,6 +19,11 @@ export interface ClientOptions extends AnswerHandlers {
    * adapters of your own. @default "auto"
    */
   readonly revisions?: AdapterSet | readonly string[] | string | undefined;
+  /**
+   * Extensions that the client declares, with their settings, by identifier, such as
+   * `{ "com.example/feature": {} }`. Only 2026-07-28 has a place for them. @default those of `auth`
+   */
+  readonly extensions?: Readonly<Record<string, JsonObject>> | undefined;
   /** How long a call may take without a sign of progress, in milliseconds. @default 60000 */
   readonly timeoutMs?: number | undefined;
   /** How long a call may take whatever it reports, in milliseconds. @default 600000 */

@@ -11,6 +11,7 @@ import {
   textOf,
 } from "../support/guarded.ts";
 import { openSignIn, type SignIn } from "../support/sign-in.ts";
+import type { Revision } from "../support/wire.ts";
 
 const machine = { client_id: "robot-1", client_secret: "the secret: of_a robot/+%" };
 
@@ -133,6 +134,16 @@ describe("a program that acts for itself", () => {
     expect(await principalOf(client)).toMatchObject({ scopes: ["read", "write"] });
     expect(issuing.done).toEqual(Array(3).fill("client_credentials"));
     expect(issuing.asked).toEqual([]);
+  });
+
+  it("declares that it takes part in that, where the revision has a place for it", async () => {
+    await using guarded = await openGuarded(issuing);
+    const declared = async (revision: Revision) => {
+      await using client = await connectAs(guarded.url, revision, auth());
+      return JSON.parse(textOf(await client.call("whoami", {}))).capabilities;
+    };
+    expect(await declared("2026-07-28")).toContain("extensions");
+    expect(await declared("2025-11-25")).not.toContain("extensions");
   });
 
   it("tells no other authorization server than the one that knows it", async () => {

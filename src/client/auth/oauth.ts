@@ -63,7 +63,8 @@ export function oauth(options: OAuthOptions): ClientAuth {
 
 /** The program acts for itself, with a secret or a private key of its own. */
 export function clientCredentials(options: ClientCredentialsOptions): ClientAuth {
-  return new TokenAuth(options, () => new ClientCredentialsGrant(options.client));
+  const extension = "io.modelcontextprotocol/oauth-client-credentials";
+  return new TokenAuth(options, () => new ClientCredentialsGrant(options.client), extension);
 }
 
 /** The platform that a program runs on vouches for it: no secret has to be kept anywhere. */
@@ -73,10 +74,12 @@ export function workloadIdentity(options: WorkloadOptions): ClientAuth {
 
 /** An organization's identity provider decides which servers its people may use. */
 export function enterpriseManaged(options: EnterpriseOptions): ClientAuth {
-  return new TokenAuth(options, () => new EnterpriseGrant(options.client, options));
+  const extension = "io.modelcontextprotocol/enterprise-managed-authorization";
+  return new TokenAuth(options, () => new EnterpriseGrant(options.client, options), extension);
 }
 
 class TokenAuth implements ClientAuth {
+  readonly extensions: ClientAuth["extensions"];
   readonly #options: TokenOptions;
   readonly #store: TokenStore;
   readonly #grant: (asking: Asking, store: TokenStore) => Grant;
@@ -84,7 +87,12 @@ class TokenAuth implements ClientAuth {
   #last: { readonly server: URL; readonly authorization: Authorization } | undefined;
   #context: string = crypto.randomUUID();
 
-  constructor(options: TokenOptions, grant: (asking: Asking, store: TokenStore) => Grant) {
+  constructor(
+    options: TokenOptions,
+    grant: (asking: Asking, store: TokenStore) => Grant,
+    extension?: string,
+  ) {
+    this.extensions = extension === undefined ? undefined : { [extension]: {} };
     this.#options = options;
     this.#store = options.store ?? new MemoryTokens();
     this.#grant = grant;
