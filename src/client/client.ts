@@ -66,6 +66,7 @@ export class Client implements AsyncDisposable {
       info: options.info ?? defaults.info,
       accepted: toAccepted(options.revisions),
       handlers: options,
+      extensions: options.extensions,
       listeners: {
         log: toListener(options.onLog),
         change: (change, subscription) => {

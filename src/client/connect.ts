@@ -41,13 +41,15 @@ export async function connect(
 }
 
 export function connectTo(target: Target, options: ConnectOptions): Promise<Client> {
-  const { authContext = contextOf(options), signal } = options;
-  return Client.open(target, { ...options, authContext }, signal);
+  const { authContext = contextOf(options), auth, signal } = options;
+  const { extensions = auth?.extensions } = options;
+  return Client.open(target, { ...options, authContext, extensions }, signal);
 }
 
 /** Whose the credentials are that a function makes cannot be known: it is never the same. */
-function contextOf({ headers }: ConnectOptions): ClientOptions["authContext"] {
-  return typeof headers === "function" ? () => crypto.randomUUID() : undefined;
+function contextOf({ headers, auth }: ConnectOptions): ClientOptions["authContext"] {
+  if (typeof headers === "function") return () => crypto.randomUUID();
+  return auth === undefined ? undefined : () => auth.context?.() ?? crypto.randomUUID();
 }
 
 /**

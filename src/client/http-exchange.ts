@@ -2,6 +2,7 @@
  * One HTTP exchange, as the transports see it, whatever carries it out. Redirects are
  * followed here and not by a sender, which could take a body or credentials to a stranger.
  */
+import type { Awaitable } from "../util/awaitable.ts";
 import { ClientError } from "./errors.ts";
 import type { CallSignal } from "./transport.ts";
 
@@ -65,22 +66,31 @@ const maxRedirects = 3;
  * make a GET of a POST, or take the body and its credentials elsewhere: they are no answer
  * here, and their target is named so that whoever configured the URL can correct it.
  */
-export function exchange(sender: HttpSender, outgoing: HttpOutgoing): Promise<HttpAnswer> {
+export function exchange(
+  sender: HttpSender,
+  outgoing: HttpOutgoing,
+  anew?: HeadersFor,
+): Promise<HttpAnswer> {
   return sender
     .send(outgoing)
-    .then((answer) => (isRedirect(answer) ? follow(sender, outgoing, answer) : answer));
+    .then((answer) => (isRedirect(answer) ? follow(sender, outgoing, answer, anew) : answer));
 }
+
+/** The headers for another URL, where some of them hold for one URL only. */
+export type HeadersFor = (url: URL) => Awaitable<HttpOutgoing["headers"]>;
 
 async function follow(
   sender: HttpSender,
   outgoing: HttpOutgoing,
   redirect: HttpAnswer,
+  anew: HeadersFor | undefined,
 ): Promise<HttpAnswer> {
   let answer = redirect;
   for (let hops = 0; isRedirect(answer); hops++) {
     answer.discard();
     const url = redirected(answer, hops);
-    answer = await sender.send({ ...outgoing, url });
+    const headers = anew === undefined ? outgoing.headers : await anew(url);
+    answer = await sender.send({ ...outgoing, url, headers });
   }
   return answer;
 }

@@ -1,6 +1,7 @@
 /** What both HTTP transports do alike: whose headers go out, and how a body is read. */
-import { isPromise } from "../util/awaitable.ts";
+import { type Awaitable, isPromise } from "../util/awaitable.ts";
 import type { Ending } from "../util/ending.ts";
+import { type AuthExchange, type ClientAuth, EitherEnd, maxRepeats } from "./client-auth.ts";
 import { ClientError } from "./errors.ts";
 import { EventSourceReader, type SourceEvent } from "./event-source.ts";
 import { exchange, type HttpAnswer, type HttpOutgoing, type HttpSender } from "./http-exchange.ts";
@@ -20,6 +21,11 @@ export interface HttpWayOptions {
    * them.
    */
   readonly headers?: HeaderSource | undefined;
+  /**
+   * Who the client is to the server: asked for headers before each exchange, and told of each
+   * answer, so that it can sign in, refresh or ask for more and have the request sent again.
+   */
+  readonly auth?: ClientAuth | undefined;
   /**
    * Bytes of one answer, and characters of one event of a stream; what is larger would fill
    * the memory. @default 16777216
@@ -50,6 +56,8 @@ export interface Going {
   readonly place?: HeaderRecord | undefined;
   readonly body?: string | undefined;
   readonly signal: CallSignal;
+  /** Stops clocks while a user is signing in. @default those of the signal */
+  readonly hold?: CallSignal["hold"];
   readonly repeatable: boolean;
 }
 
@@ -60,6 +68,7 @@ export class HttpWay {
   readonly maxDepth: number;
   readonly #idleTimeoutMs: number | undefined;
   readonly #own: HeaderRecord | (() => HeaderRecord | Promise<HeaderRecord>);
+  readonly #auth: ClientAuth | undefined;
   readonly #ending: Ending;
 
   /** @throws TypeError for a URL that is not http or https, or that carries credentials */
@@ -71,23 +80,70 @@ export class HttpWay {
     this.#idleTimeoutMs = options.idleTimeoutMs;
     const { headers = {} } = options;
     this.#own = typeof headers === "function" ? headers : lowerCase(headers);
+    this.#auth = options.auth;
     this.#ending = ending;
   }
 
   send(going: Going): Promise<HttpAnswer> {
+    if (this.#auth !== undefined) return this.#sendAs(this.#auth, going);
     if (typeof this.#own !== "function") return this.#sendWith(this.#own, going);
     return this.#ask(this.#own, going).then((own) => this.#sendWith(own, going));
   }
 
   #sendWith(own: HeaderRecord, going: Going): Promise<HttpAnswer> {
-    const { method, url = this.url, body, signal, repeatable, place } = going;
-    // Filled by hand: spreading would make objects that are slow to read, once for each call.
-    const headers: Record<string, string> = {};
-    fill(headers, own);
-    fill(headers, going.headers);
-    fill(headers, going.common);
-    if (place !== undefined) fill(headers, place);
+    const { method, url = this.url, body, signal, repeatable } = going;
+    const headers = compose(own, going);
     return exchange(this.sender, { method, url, headers, body, signal, repeatable });
+  }
+
+  /** With credentials, and again with others as long as those who give them see any use in it. */
+  async #sendAs(auth: ClientAuth, going: Going): Promise<HttpAnswer> {
+    const { method, url = this.url, body, repeatable } = going;
+    // What ends a session is sent when all else has ended.
+    const signal = new EitherEnd(going.signal, method === "DELETE" ? undefined : this.#ending);
+    let credentials: HeaderRecord = {};
+    const headersFor = async (to: URL): Promise<HeaderRecord> => {
+      const own = typeof this.#own === "function" ? await this.#ask(this.#own, going) : this.#own;
+      const exchanging: AuthExchange = { method, url: to, server: this.url };
+      credentials = await this.#held(going, auth.headers(exchanging, signal));
+      return compose(own, going, credentials);
+    };
+    for (let repeats = 0; ; repeats++) {
+      const headers = await headersFor(url);
+      const outgoing = { method, url, headers, body, signal: going.signal, repeatable };
+      const answer = await exchange(this.sender, outgoing, headersFor);
+      try {
+        const told = auth.answered(
+          {
+            method,
+            url: answer.url,
+            server: this.url,
+            status: answer.status,
+            header: (name) => answer.header(name),
+            credentials,
+            repeats,
+          },
+          signal,
+        );
+        const isToRepeat = isPromise(told) ? await this.#held(going, told) : told;
+        if (!isToRepeat || repeats >= maxRepeats) return answer;
+      } catch (cause) {
+        answer.discard();
+        throw cause;
+      }
+      answer.discard();
+    }
+  }
+
+  /** What takes a user, or another server, its time. */
+  async #held<T>({ signal, hold, method }: Going, value: Awaitable<T>): Promise<T> {
+    if (!isPromise(value)) return value;
+    const release = hold === undefined ? signal.hold?.() : hold();
+    try {
+      return await waitFor(value, signal, method === "DELETE" ? undefined : this.#ending);
+    } finally {
+      release?.();
+    }
   }
 
   async #ask(
@@ -209,6 +265,17 @@ function toHttpUrl(given: string | URL): URL {
     throw new TypeError("credentials belong into the headers option, not into the URL");
   }
   return url;
+}
+
+function compose(own: HeaderRecord, going: Going, credentials?: HeaderRecord): HeaderRecord {
+  // Filled by hand: spreading would make objects that are slow to read, once for each call.
+  const headers: Record<string, string> = {};
+  fill(headers, own);
+  fill(headers, going.headers);
+  fill(headers, going.common);
+  if (going.place !== undefined) fill(headers, going.place);
+  if (credentials !== undefined) fill(headers, credentials);
+  return headers;
 }
 
 function fill(headers: Record<string, string>, more: HeaderRecord): void {

@@ -10,6 +10,7 @@ export type {
 export { ResponseCache, type ResponseCacheOptions } from "./cache.ts";
 export { ChannelTransport, type ChannelTransportOptions } from "./channel-transport.ts";
 export type { Client, CompletionTarget } from "./client.ts";
+export type { AuthAnswer, AuthExchange, ClientAuth } from "./client-auth.ts";
 export {
   type ConnectOptions,
   connect,

@@ -16,7 +16,7 @@ import { type HttpAnswer, type HttpSender, swallowMs, tooLarge } from "./http-ex
 import { findRefusal, isEventStream, type ReadAnswer, toHttpError } from "./http-failure.ts";
 import { createPosition, HttpWay, type HttpWayOptions, messageOf } from "./http-way.ts";
 import { leave } from "./stream-reader.ts";
-import type { Incoming, Received, Transport, Travel } from "./transport.ts";
+import type { CallSignal, Incoming, Received, Transport, Travel } from "./transport.ts";
 
 export interface LegacySseTransportOptions extends HttpWayOptions {
   /**
@@ -43,6 +43,8 @@ export class LegacySseTransport implements Transport {
   readonly #channel: ChannelTransport;
   readonly #opening: AbortController = new AbortController();
   #incoming: Incoming | undefined;
+  /** Over when nobody waits any more for the stream to open. */
+  #waiting: CallSignal | undefined;
   #reader: DuplexReader | undefined;
   /** Where to post; undefined before the stream has said so, and after it has ended. */
   #endpoint: URL | undefined;
@@ -63,8 +65,9 @@ export class LegacySseTransport implements Transport {
   }
 
   /** @throws ClientError when the server opens no stream, or one that names nowhere to post */
-  start(incoming: Incoming): Promise<void> {
+  start(incoming: Incoming, waiting?: CallSignal): Promise<void> {
     this.#incoming = incoming;
+    this.#waiting = waiting;
     return this.#channel.start(incoming);
   }
 
@@ -81,7 +84,8 @@ export class LegacySseTransport implements Transport {
     signal.addEventListener("abort", onAbort, { once: true });
     try {
       const replied = this.#channel.request(written, { signal: failed.signal, resumption });
-      const posted = this.#post(written.message, written.headers, posting.signal)
+      const hold = (): (() => void) => signal.hold?.() ?? (() => undefined);
+      const posted = this.#post(written.message, written.headers, posting.signal, hold)
         .then((answer) => this.#readPosted(answer, id))
         .catch((cause: unknown) => failed.abort(cause));
       return await replied.finally(() => letFinish(posted, posting));
@@ -112,11 +116,21 @@ export class LegacySseTransport implements Transport {
 
   async #open(reader: DuplexReader): Promise<void> {
     this.#reader = reader;
-    const late = setTimeout(() => {
-      this.#opening.abort(new ClientError("timeout", "the server does not say where to post"));
-    }, this.#openTimeoutMs);
+    const start = (): ReturnType<typeof setTimeout> =>
+      setTimeout(() => {
+        this.#opening.abort(new ClientError("timeout", "the server does not say where to post"));
+      }, this.#openTimeoutMs);
+    let late = start();
     try {
-      const answer = await this.#openStream();
+      const answer = await this.#openStream(() => {
+        clearTimeout(late);
+        const release = this.#waiting?.hold?.();
+        return () => {
+          release?.();
+          clearTimeout(late);
+          late = start();
+        };
+      });
       const events = this.#way.events(answer, createPosition());
       try {
         this.#endpoint = await findEndpoint(events, answer.url);
@@ -130,12 +144,13 @@ export class LegacySseTransport implements Transport {
     }
   }
 
-  async #openStream(): Promise<HttpAnswer> {
+  async #openStream(hold: () => () => void): Promise<HttpAnswer> {
     const answer = await this.#way.send({
       method: "GET",
       headers: none,
       common: ofStreams,
       signal: this.#opening.signal,
+      hold,
       repeatable: true,
     });
     if (answer.status === 200 && isEventStream(answer)) return answer;
@@ -169,6 +184,7 @@ export class LegacySseTransport implements Transport {
     message: JsonObject,
     headers: HeaderRecord,
     signal: AbortSignal,
+    hold?: CallSignal["hold"],
   ): Promise<HttpAnswer> {
     if (this.#endpoint === undefined) throw clientClosed();
     return this.#way.send({
@@ -178,6 +194,7 @@ export class LegacySseTransport implements Transport {
       common: ofPosts,
       body: JSON.stringify(message),
       signal,
+      hold,
       repeatable: false,
     });
   }

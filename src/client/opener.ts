@@ -10,6 +10,7 @@ import { ClientError } from "./errors.ts";
 import { Hearing, type Listeners } from "./hearing.ts";
 import { Link, type Speaker } from "./link.ts";
 import type { Negotiated, NegotiateOptions } from "./negotiate.ts";
+import type { ClientOptions } from "./options.ts";
 import type { Recall } from "./recall.ts";
 import type { Incoming, Transport } from "./transport.ts";
 import { forgiving, type VerdictStore } from "./verdicts.ts";
@@ -19,6 +20,7 @@ export interface OpenerOptions {
   readonly info: Implementation;
   readonly accepted: AdapterSet;
   readonly handlers: AnswerHandlers;
+  readonly extensions: ClientOptions["extensions"];
   readonly listeners: Listeners;
   readonly logLevel: LogLevel | undefined;
   readonly mirrors: Speaker["mirrors"];
@@ -45,7 +47,7 @@ export class Opener {
     const kinds = kindsOf(options.handlers);
     this.#speaker = {
       info: options.info,
-      capabilities: (adapter) => adapter.client.declare(kinds),
+      capabilities: (adapter) => adapter.client.declare(kinds, options.extensions),
       logLevel: options.logLevel,
       mirrors: options.mirrors,
     };
@@ -124,7 +126,7 @@ export class Opener {
     const watch = new Watch({ timeoutMs, maxTimeoutMs: timeoutMs });
     const forget = onAbort(this.#closing, () => watch.end(this.#closing.reason));
     try {
-      await unlessAborted(watch.signal, transport.start(incoming));
+      await unlessAborted(watch.signal, transport.start(incoming, watch));
     } catch (cause) {
       await transport.close();
       throw cause;

@@ -19,6 +19,11 @@ export interface ClientOptions extends AnswerHandlers {
    * adapters of your own. @default "auto"
    */
   readonly revisions?: AdapterSet | readonly string[] | string | undefined;
+  /**
+   * Extensions that the client declares, with their settings, by identifier, such as
+   * `{ "com.example/feature": {} }`. Only 2026-07-28 has a place for them. @default those of `auth`
+   */
+  readonly extensions?: Readonly<Record<string, JsonObject>> | undefined;
   /** How long a call may take without a sign of progress, in milliseconds. @default 60000 */
   readonly timeoutMs?: number | undefined;
   /** How long a call may take whatever it reports, in milliseconds. @default 600000 */
@@ -57,7 +62,8 @@ export interface ClientOptions extends AnswerHandlers {
    * Names whoever the credentials stand for: what a server calls private is shared by the clients
    * of one name and never goes to another. Where users take turns in one client, give a function
    * that tells whose turn it is, or the one reads what is the other's.
-   * @default each client is one of its own; where `headers` is a function, nothing private is kept
+   * @default each client is one of its own; with `auth`, what that says; where `headers` is a
+   * function, nothing private is kept
    */
   readonly authContext?: string | (() => string) | undefined;
 }

@@ -25,6 +25,11 @@ export interface CallSignal {
     options?: { readonly once?: boolean },
   ): void;
   removeEventListener(type: "abort", listener: () => void): void;
+  /**
+   * Stops every clock of the call, while a user is signing in: that is not the server's delay.
+   * Absent where no clock runs. @returns what lets them go on, however often it is called
+   */
+  hold?(): () => void;
 }
 
 /** How one request travels. */
@@ -56,8 +61,12 @@ export interface Incoming {
 export interface Transport {
   /** `stream-per-request`: Streamable HTTP. `channel`: one duplex for everything. */
   readonly kind: "stream-per-request" | "channel";
-  /** From then on the transport hands up what comes. Called once, before anything is sent. */
-  start(incoming: Incoming): Promise<void>;
+  /**
+   * From then on the transport hands up what comes. Called once, before anything is sent.
+   *
+   * @param waiting - over when nobody waits for it any more
+   */
+  start(incoming: Incoming, waiting?: CallSignal): Promise<void>;
   /**
    * Sends a request and resolves with its reply, whichever HTTP status that had.
    *

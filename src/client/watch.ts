@@ -29,6 +29,11 @@ export class Watch implements CallSignal {
   #reason: ClientError | undefined;
   #controller: AbortController | undefined;
   readonly #options: WatchOptions;
+  /** When the cap is reached, by `performance.now()`. */
+  #capAt: number;
+  /** How many hold it, and since when one does. */
+  #held = 0;
+  #heldSince = 0;
   #forget: () => void = () => undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #cap: ReturnType<typeof setTimeout> | undefined;
@@ -41,11 +46,8 @@ export class Watch implements CallSignal {
     const { signal, maxTimeoutMs, beganAt } = options;
     if (signal !== undefined) this.#forget = onAbort(signal, () => this.end(givenUp(signal)));
     this.restart();
-    const spentMs = beganAt === undefined ? 0 : performance.now() - beganAt;
-    this.#cap = this.#after(
-      Math.max(0, maxTimeoutMs - spentMs),
-      `the call is not over after ${maxTimeoutMs / 1000} seconds`,
-    );
+    this.#capAt = (beganAt ?? performance.now()) + maxTimeoutMs;
+    this.#startCap();
   }
 
   get aborted(): boolean {
@@ -93,6 +95,31 @@ export class Watch implements CallSignal {
   resume(): void {
     this.#paused--;
     this.restart();
+  }
+
+  /** Stops the cap as well, for what neither side is to blame for. */
+  hold(): () => void {
+    this.pause();
+    if (this.#held++ === 0) this.#heldSince = performance.now();
+    clearTimeout(this.#cap);
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.resume();
+      this.#held--;
+      if (this.#held > 0) return;
+      this.#capAt += performance.now() - this.#heldSince;
+      this.#startCap();
+    };
+  }
+
+  #startCap(): void {
+    const { maxTimeoutMs } = this.#options;
+    this.#cap = this.#after(
+      Math.max(0, this.#capAt - performance.now()),
+      `the call is not over after ${maxTimeoutMs / 1000} seconds`,
+    );
   }
 
   /** The reply has come: nothing is waited for any more. */

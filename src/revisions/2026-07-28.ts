@@ -297,7 +297,10 @@ const client: ClientHalf = {
   headers: { [versionHeader]: revision },
   logging: "per-request",
   speaks: (method) => methods.has(method),
-  declare: (answers) => declareAnswers(answers, { forms: "by-mode", roots: "plain" }),
+  declare: (answers, extensions) => {
+    const declared = declareAnswers(answers, { forms: "by-mode", roots: "plain" });
+    return extensions === undefined ? declared : { ...declared, extensions };
+  },
   write,
   carry: (params, { answers, state }) => ({
     ...params,

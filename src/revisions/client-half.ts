@@ -61,8 +61,15 @@ export interface ClientHalf {
   readonly logging: "per-request" | "per-session";
   /** Whether a method exists in the revision. */
   speaks(method: string): boolean;
-  /** What a client declares that can answer these kinds of questions. */
-  declare(answers: readonly QuestionKind[]): ClientCapabilities;
+  /**
+   * What a client declares that can answer these kinds of questions.
+   *
+   * @param extensions - settings by identifier, declared where the revision has a place for them
+   */
+  declare(
+    answers: readonly QuestionKind[],
+    extensions?: Readonly<Record<string, JsonObject>>,
+  ): ClientCapabilities;
   write(request: ClientRequest): WrittenRequest;
   /** The params of a call that is made again with answers. */
   carry(params: JsonObject, input: AnsweredInput): JsonObject;

@@ -5,7 +5,7 @@ import { buildFixtures, patience } from "../support/program.ts";
 
 const command = "node build/fixture/client.js";
 
-/** Each scenario that is neither about authorization nor of an extension, with its revisions. */
+/** Each scenario that is of no extension, with its revisions. */
 const scenarios: Readonly<Record<string, readonly string[]>> = {
   "elicitation-sep1034-client-defaults": ["2025-11-25"],
   "http-custom-headers": ["2026-07-28"],

@@ -2,6 +2,7 @@
 import * as portable from "anyrev";
 import * as auth from "anyrev/auth";
 import * as client from "anyrev/client";
+import * as clientAuth from "anyrev/client/auth";
 import * as node from "anyrev/node";
 import * as testing from "anyrev/testing";
 import { expect, it } from "vitest";
@@ -73,6 +74,16 @@ it("anyrev/client exports these names, and on Node how servers are reached there
     if (name !== "connect") expect(Reflect.get(client, name), name).toBe(value);
   }
   expect(Object.keys(client)).toEqual(expect.arrayContaining(["connect", "spawnServer"]));
+});
+
+it("anyrev/client/auth exports the ways to be authorized, and where tokens are kept", () => {
+  expect(Object.keys(clientAuth).sort()).toEqual([
+    "MemoryTokens",
+    "clientCredentials",
+    "enterpriseManaged",
+    "oauth",
+    "workloadIdentity",
+  ]);
 });
 
 it("the client says which version of the package it is", () => {

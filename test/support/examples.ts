@@ -118,12 +118,14 @@ export async function runExample(
   input?: string,
 ): Promise<void> {
   const speech = input === undefined ? undefined : replaceStreams(input);
-  const servers: HttpServer[] = [];
+  const servers = new Set<HttpServer>();
   const original = Object.getOwnPropertyDescriptor(HttpServer.prototype, "listen");
   const { assert } = console;
   let assertions = 0;
   HttpServer.prototype.listen = function (this: HttpServer, ...args: unknown[]) {
-    servers.push(this);
+    servers.add(this);
+    // What an example closes itself is not called any more.
+    this.once("close", () => servers.delete(this));
     const callback = args.find((arg) => typeof arg === "function");
     const place = { port: 0, host: "127.0.0.1" };
     return listenAnywhere.call(this, place, callback as () => void);
@@ -136,15 +138,15 @@ export async function runExample(
     const exported = await import(/* @vite-ignore */ file);
     assertions += await runTests(join(file, "../runner.ts"));
     const spoken = speech?.restore() ?? "";
-    await Promise.all(servers.map(untilListening));
-    const ports = servers.map((server) => (server.address() as AddressInfo).port);
+    await Promise.all([...servers].map(untilListening));
+    const ports = [...servers].map((server) => (server.address() as AddressInfo).port);
     await check({ exported, ports, assertions, spoken });
   } finally {
     speech?.restore();
     console.assert = assert;
     if (original === undefined) Reflect.deleteProperty(HttpServer.prototype, "listen");
     else Object.defineProperty(HttpServer.prototype, "listen", original);
-    await Promise.all(servers.map(close));
+    await Promise.all([...servers].map(close));
   }
 }
 
@@ -177,10 +179,12 @@ function replaceStreams(input: string): { readonly restore: () => string } {
 
 const listenAnywhere = HttpServer.prototype.listen;
 
+/** It may be on its way to being closed instead. */
 function untilListening(server: HttpServer): Promise<void> {
   if (server.listening) return Promise.resolve();
   return new Promise((resolve, reject) => {
     server.once("listening", resolve);
+    server.once("close", resolve);
     server.once("error", reject);
   });
 }

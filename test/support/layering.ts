@@ -67,6 +67,8 @@ interface PackageRule {
   readonly isTypeOnly: boolean;
   /** The one layer that may import it. @default every layer */
   readonly layer?: string;
+  /** The one folder of it, where others are to work without. */
+  readonly folder?: string;
 }
 
 /** Packages that the sources may import. */
@@ -75,6 +77,7 @@ const packages: ReadonlyMap<string, PackageRule> = new Map<string, PackageRule>(
   ["@cfworker/json-schema", { isTypeOnly: false }],
   ["eventsource-parser", { isTypeOnly: false }],
   ["jose", { isTypeOnly: false, layer: "auth" }],
+  ["oauth4webapi", { isTypeOnly: false, layer: "client", folder: "src/client/auth/" }],
 ]);
 
 /** Every breach of the layering in `sources`, as one sentence each. */
@@ -117,7 +120,7 @@ function breachOfImport(
   target: string | undefined,
 ): string | undefined {
   const layer = layerOf(file);
-  if (target === undefined) return breachOfPackage(layer, specifier, isTypeOnly);
+  if (target === undefined) return breachOfPackage(file, specifier, isTypeOnly);
   if (!sources.has(target)) return `there is no ${target}`;
   const to = layerOf(target);
   if (to === layer) return undefined;
@@ -141,17 +144,16 @@ function breachOfTesting(file: string, target: string, to: string): string | und
   return undefined;
 }
 
-function breachOfPackage(
-  layer: string,
-  specifier: string,
-  isTypeOnly: boolean,
-): string | undefined {
+function breachOfPackage(file: string, specifier: string, isTypeOnly: boolean): string | undefined {
+  const layer = layerOf(file);
   if (specifier.startsWith("node:")) {
     return onRuntime.includes(layer) ? undefined : `${layer} must run without Node`;
   }
   const rule = packages.get(specifier);
   if (!rule) return "is no dependency of the sources";
   if (rule.layer !== undefined && rule.layer !== layer) return `is for ${rule.layer} alone`;
+  if (rule.folder !== undefined && !file.startsWith(rule.folder))
+    return `is for ${rule.folder} alone`;
   return rule.isTypeOnly && !isTypeOnly ? "may be imported for its types only" : undefined;
 }
 
