@@ -129,6 +129,58 @@ describe("an authorization server is looked up", () => {
   });
 });
 
+describe("where a server moves to another authorization server", () => {
+  const moving = async (options: object, visitAgain: (fake: FakeIssuer) => Promise<void>) => {
+    await using other = await FakeIssuer.open();
+    await using fake = await FakeIssuer.open();
+    let hasMoved = false;
+    fake.faking.token = () => ({
+      body: { access_token: "of-the-old", token_type: "Bearer", refresh_token: "old" },
+    });
+    fake.faking.register = () => ({ status: 201, body: { client_id: "client-of-the-old" } });
+    fake.faking.serve = (token, _request, response) => {
+      if (!hasMoved || token !== "of-the-old") return false;
+      response.writeHead(401, { "www-authenticate": "Bearer" }).end();
+      return true;
+    };
+    await using client = await connect(fake.url, {
+      auth: fake.auth(options),
+      revisions: "2026-07-28",
+    });
+    await client.call("anything", {});
+    const resource = fake.resource({ authorization_servers: [other.issuer] });
+    fake.faking.serverDocuments[`${resourcePath}/mcp`] = resource;
+    hasMoved = true;
+    await client.call("anything", {}).then(
+      () => visitAgain(other),
+      async (cause: Error) => {
+        expect(other.forms).toEqual([]);
+        throw cause;
+      },
+    );
+    expect(fake.forms).toHaveLength(1);
+  };
+
+  it("a client introduces itself there, with nothing that the other gave it", async () => {
+    await moving({}, async (other) => {
+      const [form] = other.forms;
+      expect(form?.get("client_id")).toBe("made-on-the-spot");
+      const seen = other.issuing.requests.map(({ body, headers }) => body + headers.authorization);
+      expect(seen.join("\n")).not.toMatch(/of-the-old|refresh_token=/);
+    });
+  });
+
+  it.each([{}, { secret: "a secret" }])(
+    "a client that is known is not given up for it",
+    async (more) => {
+      const client = { clientId: "known", ...more };
+      await expect(moving({ client }, async () => undefined)).rejects.toThrow(
+        "names another authorization server than the one that knows the client",
+      );
+    },
+  );
+});
+
 describe("a client does not sign in", () => {
   const cases: Record<string, [(fake: FakeIssuer) => void, RegExp]> = {
     "for a resource of another origin": [

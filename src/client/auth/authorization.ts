@@ -221,12 +221,12 @@ export class Authorization {
 
   /** @returns whether that gave a token */
   async #refresh(wanted: Wanted): Promise<boolean> {
-    const kept = await this.#latest();
+    const kept = await this.#latest(wanted.issuing.issuer);
     if (kept !== undefined && kept.access !== this.#tokens?.access) {
       this.#use(kept);
       if (!this.#isEnding()) return true;
     }
-    if (kept?.refresh === undefined || kept.issuer !== wanted.issuing.issuer) return false;
+    if (kept?.refresh === undefined) return false;
     const identity = await this.#grant.refreshAs(wanted.issuing, kept.clientId);
     if (identity === undefined) return false;
     try {
@@ -245,11 +245,11 @@ export class Authorization {
   }
 
   /** Another process may have refreshed since, with what can be used once only. */
-  async #latest(): Promise<Tokens | undefined> {
+  async #latest(issuer: string): Promise<Tokens | undefined> {
     const stored = await this.#read();
     const mine = this.#tokens;
-    const isNewer = stored !== undefined && stored.issuedAt > (mine?.issuedAt ?? 0);
-    return isNewer ? stored : mine;
+    const latest = stored !== undefined && stored.issuedAt > (mine?.issuedAt ?? 0) ? stored : mine;
+    return latest?.issuer === issuer ? latest : undefined;
   }
 
   async #obtain(wanted: Wanted): Promise<void> {
@@ -349,7 +349,9 @@ export class Authorization {
     const tokens = parseTokens(text);
     const { known } = this.#grant;
     if (tokens === undefined || tokens.key !== this.#possession?.thumbprint) return undefined;
-    return known === undefined || known.clientId === tokens.clientId ? tokens : undefined;
+    if (known === undefined) return tokens;
+    const { clientId, issuer = tokens.issuer } = known;
+    return clientId === tokens.clientId && issuer === tokens.issuer ? tokens : undefined;
   }
 }
 
