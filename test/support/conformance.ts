@@ -66,29 +66,51 @@ export async function runClientScenario(
 ): Promise<{ readonly checks: readonly Check[]; readonly code: number | null }> {
   // A shell that does not become the client would be killed in its place.
   const client = ["client", "--command", `exec ${command}`, "--scenario", scenario];
-  // Those of extensions belong to no revision, and run in any when they are made to.
-  const wire = ["--spec-version", revision, "--force"];
-  const found = await collect([...client, ...wire, "--timeout", "30000"]);
+  const found = await collect([...client, "--spec-version", revision, "--timeout", "30000"]);
   return { checks: found.results.get(scenario) ?? [], code: found.code };
+}
+
+/** What all scenarios of a selection found out at once, and what the clients printed last. */
+export async function runClientSuite(
+  command: string,
+  ...selection: readonly string[]
+): Promise<ReadonlyMap<string, ClientRun>> {
+  const client = ["client", "--command", `exec ${command}`, ...selection];
+  const { results, printed } = await collect([...client, "--timeout", "90000"], 120_000);
+  return new Map(
+    [...results].map(([scenario, checks]) => [
+      scenario,
+      { checks, printed: printed.get(scenario) ?? "" },
+    ]),
+  );
+}
+
+export interface ClientRun {
+  readonly checks: readonly Check[];
+  readonly printed: string;
 }
 
 interface Found {
   readonly results: ReadonlyMap<string, readonly Check[]>;
+  /** What clients wrote to standard output. */
+  readonly printed: ReadonlyMap<string, string>;
   /** Other than 0 where a check failed, or a client ended badly. */
   readonly code: number | null;
 }
 
-async function collect(args: readonly string[]): Promise<Found> {
+async function collect(args: readonly string[], timeout?: number): Promise<Found> {
   const folder = await mkdtemp(join(tmpdir(), "conformance-"));
   try {
-    const { output, code } = await run([...args, "-o", folder]);
+    const { output, code } = await run([...args, "-o", folder], timeout);
     const results = new Map<string, readonly Check[]>();
+    const printed = new Map<string, string>();
     for (const file of await readdir(folder, { recursive: true })) {
-      if (!file.endsWith("checks.json")) continue;
-      results.set(scenarioOf(file), JSON.parse(await readFile(join(folder, file), "utf8")));
+      const read = () => readFile(join(folder, file), "utf8");
+      if (file.endsWith("checks.json")) results.set(scenarioOf(file), JSON.parse(await read()));
+      if (file.endsWith("stdout.txt")) printed.set(scenarioOf(file), await read());
     }
     if (results.size === 0) throw new Error(`the suite ran no scenario:\n${output}`);
-    return { results, code };
+    return { results, printed, code };
   } finally {
     await rm(folder, { recursive: true });
   }
@@ -96,7 +118,7 @@ async function collect(args: readonly string[]): Promise<Found> {
 
 /** The folder of a scenario is `<name>-<time>`, with the side in front for servers. */
 function scenarioOf(file: string): string {
-  return file.replace(/^server-/, "").replace(/-\d{4}-\d\d-\d\dT[^/]*\/checks\.json$/, "");
+  return file.replace(/^server-/, "").replace(/-\d{4}-\d\d-\d\dT[^/]*\/\w+\.\w+$/, "");
 }
 
 /** What speaks against having passed; a scenario that only finds valid messages proves nothing. */
@@ -115,11 +137,11 @@ interface Run {
   readonly code: number | null;
 }
 
-function run(args: readonly string[]): Promise<Run> {
+function run(args: readonly string[], timeout = 50_000): Promise<Run> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ["--import", asUrl(preload), program, ...args], {
       stdio: ["ignore", "pipe", "pipe"],
-      timeout: 50_000,
+      timeout,
     });
     let output = "";
     child.stdout.on("data", (chunk: Buffer) => {
