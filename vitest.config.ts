@@ -8,7 +8,7 @@ export default defineConfig({
     alias: [
       { find: /^anyrev\/auth$/, replacement: source("auth/index.ts") },
       { find: /^anyrev\/client$/, replacement: source("node/client.ts") },
-      { find: /^anyrev\/client\/auth$/, replacement: source("client/auth/index.ts") },
+      { find: /^anyrev\/client\/auth$/, replacement: source("node/client-auth.ts") },
       { find: /^anyrev\/node$/, replacement: source("node/index.ts") },
       { find: /^anyrev\/stores\/(\w+)$/, replacement: source("stores/$1.ts") },
       { find: /^anyrev\/testing$/, replacement: source("testing/index.ts") },

@@ -234,13 +234,13 @@ describe("a client does not sign in", () => {
           more();
         };
       },
-      /answers with more than 524288 bytes/,
+      /answers with (?:more than|over) 524288 bytes/,
     ],
     "where nobody answers": [
       (fake) => {
         fake.faking.issuerDocuments[issuerPath] = () => undefined;
       },
-      /does not answer/,
+      /does not answer|took over 300 ms/,
     ],
     "without PKCE": [
       (fake) => {
@@ -279,9 +279,20 @@ describe("a client does not sign in", () => {
     ],
   };
 
-  it.each(Object.entries(cases))("%s", async (_, [change, why]) => {
+  const ways = [undefined, (url: URL, init: RequestInit) => fetch(url, init)];
+  const all = Object.entries(cases).flatMap(([what, [change, why]]) =>
+    ways.map((way) => ({
+      what,
+      by: way ? "a fetch of its own" : "the guarded fetch",
+      change,
+      why,
+      way,
+    })),
+  );
+
+  it.each(all)("$what, by $by", async ({ change, why, way }) => {
     await using fake = await FakeIssuer.open(change);
-    expect(await refusal(fake, { timeoutMs: 300 })).toMatch(why);
+    expect(await refusal(fake, { timeoutMs: 300, fetch: way })).toMatch(why);
     expect(fake.asked).toEqual([]);
     expect(fake.forms).toEqual([]);
   });
@@ -325,6 +336,8 @@ it.each([
   ["https://h.test/mcp", "https://as.test/token", true],
   ["https://h.test/mcp", "http://as.test/token", false],
   ["https://h.test/mcp", "http://127.0.0.1/token", false],
+  ["https://h.test/mcp", "https://127.0.0.1/token", false],
+  ["https://localhost/mcp", "https://127.0.0.1/token", true],
   ["http://127.0.0.1/mcp", "http://localhost/token", true],
   ["http://[::1]/mcp", "http://127.0.0.1/token", true],
   ["http://localhost.evil.example/mcp", "http://127.0.0.1/token", false],

@@ -1,5 +1,6 @@
 /** Clients of ours where users sign in with a real authorization server, in every revision. */
 import { MemoryVerdicts } from "anyrev/client";
+import { loopbackSignIn, oauth } from "anyrev/client/auth";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { connect as connectByFetch } from "../../src/client/connect.ts";
 import { asUser, connectAs, openGuarded, principalOf, textOf } from "../support/guarded.ts";
@@ -55,6 +56,26 @@ it.each(handshakes)("in %s, a client signs in over HTTP+SSE too", async (revisio
   await using client = await connectAs(url.href, revision, asUser(issuing), { verdicts });
   expect(await principalOf(client)).toMatchObject({ subject: "ada" });
   expect(guarded.routes).toEqual(["GET false", "GET true"]);
+});
+
+it("a user of a command line comes back to a port of this machine", async () => {
+  await using guarded = await openGuarded(issuing);
+  const printed: string[] = [];
+  const pages: string[] = [];
+  const loopback = loopbackSignIn({
+    print: (text) => printed.push(text),
+    open: async (url) => {
+      const response = await fetch(await issuing.browse(url));
+      pages.push(await response.text());
+    },
+  });
+  const auth = oauth({ ...loopback });
+  await using client = await connectAs(guarded.url, "2026-07-28", auth);
+  expect(await principalOf(client)).toMatchObject({ subject: "ada" });
+  expect(textOf(await client.call("write_note", {}))).toBe("kept");
+  expect(printed).toHaveLength(2);
+  await vi.waitFor(() => expect(pages).toHaveLength(2));
+  for (const page of pages) expect(page).toContain("You are signed in.");
 });
 
 it("each route carries the token: what opens a stream, and what ends a session", async () => {

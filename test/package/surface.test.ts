@@ -7,6 +7,7 @@ import * as node from "anyrev/node";
 import * as testing from "anyrev/testing";
 import { expect, it } from "vitest";
 import packageFile from "../../package.json" with { type: "json" };
+import * as portableClientAuth from "../../src/client/auth/index.ts";
 import * as portableClient from "../../src/client/index.ts";
 import { defaults } from "../../src/client/options.ts";
 
@@ -77,13 +78,11 @@ it("anyrev/client exports these names, and on Node how servers are reached there
 });
 
 it("anyrev/client/auth exports the ways to be authorized, and where tokens are kept", () => {
-  expect(Object.keys(clientAuth).sort()).toEqual([
-    "MemoryTokens",
-    "clientCredentials",
-    "enterpriseManaged",
-    "oauth",
-    "workloadIdentity",
-  ]);
+  const ways = ["MemoryTokens", "clientCredentials", "enterpriseManaged", "oauth"];
+  expect(Object.keys(portableClientAuth).sort()).toEqual([...ways, "workloadIdentity"]);
+  expect(Object.keys(clientAuth).sort()).toEqual(
+    ["GuardedFetchError", "guardedFetch", "loopbackSignIn", ...ways, "workloadIdentity"].sort(),
+  );
 });
 
 it("the client says which version of the package it is", () => {

@@ -16,8 +16,9 @@ export function isLoopback(hostname: string): boolean {
 
 export interface AskingOptions {
   /**
-   * What requests to authorization servers go over, all of them to URLs that a server names.
-   * @default the `fetch` of the runtime
+   * What requests to authorization servers go over, all of them to URLs that a server names: give
+   * one of your own where those are in a network of yours. @default on Node `guardedFetch`, which
+   * reaches the public internet alone; elsewhere the `fetch` of the runtime
    */
   readonly fetch?: Fetch | undefined;
   /** How long one answer of an authorization server is waited for, in milliseconds. @default 10000 */
@@ -36,7 +37,7 @@ export interface AskedWith {
   readonly [oauth.allowInsecureRequests]: boolean;
 }
 
-/** On behalf of one server: it may name http URLs only where it is on this machine itself. */
+/** On behalf of one server: it may name this machine, also over http, where it is on it itself. */
 export class Asking {
   readonly #fetch: Fetch;
   readonly #timeoutMs: number;
@@ -63,7 +64,8 @@ export class Asking {
 
   /** @throws ClientError `unauthorized` for a URL that would give secrets away on the wire */
   assertSecure(url: URL): void {
-    if (url.protocol === "https:" || (url.protocol === "http:" && this.mayBePlain(url))) return;
+    if (url.protocol === "https:" && (this.#isLocal || !isLoopback(url.hostname))) return;
+    if (url.protocol === "http:" && this.mayBePlain(url)) return;
     throw new ClientError(
       "unauthorized",
       `cannot sign in: ${excerpt(url.origin)} is to be asked over ${excerpt(url.protocol)}, which is not safe`,
@@ -91,8 +93,8 @@ export class Asking {
     } catch (cause) {
       if (over.signal.aborted) throw over.signal.reason;
       if (cause instanceof ClientError) throw cause;
-      const { message } = toExchangeError(cause);
-      throw new ClientError("unauthorized", `cannot sign in: ${excerpt(url.origin)}: ${message}`);
+      const why = cause instanceof TypeError ? toExchangeError(cause) : cause;
+      throw toUnauthorized(excerpt(url.origin), why);
     } finally {
       clearTimeout(timer);
       forget();
@@ -141,7 +143,7 @@ async function readText({ body }: Response, url: URL): Promise<string> {
  * carry codes and tokens along as their causes, which a log of them would show.
  */
 export function toUnauthorized(what: string, cause: unknown): ClientError {
-  if (cause instanceof ClientError) return cause;
+  if (cause instanceof ClientError && cause.kind === "unauthorized") return cause;
   return new ClientError("unauthorized", `cannot sign in: ${what}: ${describe(cause)}`);
 }
 

@@ -134,6 +134,9 @@ export class CodeGrant implements Grant {
       const requestUri = await push(wanted, identity, parameters, signal);
       url.searchParams.set("client_id", identity.client.client_id);
       url.searchParams.set("request_uri", requestUri);
+      // Nothing of that counts there, but whoever waits for the user may go by it.
+      url.searchParams.set("redirect_uri", redirectUri);
+      url.searchParams.set("state", state);
       return url;
     }
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
