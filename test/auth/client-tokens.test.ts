@@ -88,6 +88,20 @@ describe.each(["2026-07-28", "2025-11-25"] as const)("in %s", (revision) => {
     expect(issuing.asked).toHaveLength(1);
   });
 
+  it("what a client was granted is refreshed as that client, whatever was registered since", async () => {
+    await using first = await openGuarded(issuing);
+    await using second = await openGuarded(issuing);
+    let port = 41_000;
+    const auth = asUser(issuing, { redirectUri: () => `http://127.0.0.1:${port++}/callback` });
+    await using client = await connectAs(first.url, revision, auth);
+    await using other = await connectAs(second.url, revision, auth);
+    first.revoked.add(last(first));
+    await principalOf(client);
+    await principalOf(other);
+    const signIn = ["register", "authorization_code"];
+    expect(issuing.done).toEqual([...signIn, ...signIn, "refresh_token"]);
+  });
+
   it("two clients of one user refresh for each other", async () => {
     await using guarded = await openGuarded(issuing);
     const store = new MemoryTokens();

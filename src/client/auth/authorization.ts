@@ -8,7 +8,7 @@ import type { CallSignal } from "../transport.ts";
 import { type Asking, errorCode, toUnauthorized } from "./asking.ts";
 import { type Said, unite, whatIsSaid } from "./challenges.ts";
 import { type Discovered, discover, refuse, strings } from "./discovery.ts";
-import { type Grant, refresh, type Wanted } from "./grant.ts";
+import { type Grant, type Granted, refresh, type Wanted } from "./grant.ts";
 import { Possession } from "./possession.ts";
 import { SharedWork } from "./shared-work.ts";
 import { parseTokens, type TokenStore, type Tokens } from "./store.ts";
@@ -227,11 +227,11 @@ export class Authorization {
       if (!this.#isEnding()) return true;
     }
     if (kept?.refresh === undefined) return false;
-    const identity = await this.#grant.refreshAs(wanted.issuing, kept.clientId);
+    const identity = this.#grant.refreshAs(wanted.issuing, kept);
     if (identity === undefined) return false;
     try {
       const answer = await refresh(wanted, identity, kept.refresh);
-      await this.#keep(wanted, kept.clientId, answer, kept);
+      await this.#keep(wanted, { identity, answer }, kept);
       this.#isRefreshed = true;
       return true;
     } catch (cause) {
@@ -253,14 +253,14 @@ export class Authorization {
   }
 
   async #obtain(wanted: Wanted): Promise<void> {
-    let granted: Awaited<ReturnType<Grant["obtain"]>>;
+    let granted: Granted;
     try {
       granted = await this.#grant.obtain(wanted);
     } catch (cause) {
       if (wanted.signal.aborted) throw wanted.signal.reason;
       throw toUnauthorized("no token was granted", cause);
     }
-    await this.#keep(wanted, granted.clientId, granted.answer, undefined);
+    await this.#keep(wanted, granted, undefined);
     this.#isRefreshed = false;
     this.#unprovenSince = performance.now();
     this.#options.onGranted();
@@ -293,8 +293,7 @@ export class Authorization {
 
   async #keep(
     { issuing, scopes, possession }: Wanted,
-    clientId: string,
-    answer: oauth.TokenEndpointResponse,
+    { identity, answer }: Granted,
     before: Tokens | undefined,
   ): Promise<void> {
     const type = answer.token_type === "dpop" ? "dpop" : "bearer";
@@ -305,7 +304,8 @@ export class Authorization {
     const issuedAt = Date.now();
     const tokens: Tokens = {
       issuer: issuing.issuer,
-      clientId,
+      clientId: identity.client.client_id,
+      registration: identity.registration,
       access,
       type,
       key: possession?.thumbprint,

@@ -9,6 +9,7 @@ import { refuse, strings } from "./discovery.ts";
 import { type Grant, type Granted, parametersOf, tokenOptions, type Wanted } from "./grant.ts";
 import { type Identity, type Introduction, identify, type KnownClient } from "./identity.ts";
 import { withNonce } from "./possession.ts";
+import type { Tokens } from "./store.ts";
 
 /** What a user came back with: the whole URL, or the parameters in it. */
 export type CameBack = URL | URLSearchParams | string;
@@ -54,7 +55,7 @@ export class CodeGrant implements Grant {
     try {
       return await this.#signIn(wanted, identity, back);
     } catch (cause) {
-      if (!identity.isRegistered || errorCode(cause) !== "invalid_client") throw cause;
+      if (identity.registration === undefined || errorCode(cause) !== "invalid_client") throw cause;
       // It has forgotten a client that it made: once more, as a new one.
       await this.#introduction.forget(issuing);
       return this.#signIn(wanted, await this.#identify(issuing, back, wanted.signal), back);
@@ -70,12 +71,9 @@ export class CodeGrant implements Grant {
     return this.#introduction.to(issuing, redirectUri, signal);
   }
 
-  async refreshAs(
-    issuing: oauth.AuthorizationServer,
-    clientId: string,
-  ): Promise<Identity | undefined> {
-    if (this.known === undefined) return this.#introduction.again(issuing, clientId);
-    return this.known.clientId === clientId ? identify(this.known, issuing) : undefined;
+  refreshAs(issuing: oauth.AuthorizationServer, kept: Tokens): Identity | undefined {
+    if (this.known === undefined) return this.#introduction.again(issuing, kept);
+    return this.known.clientId === kept.clientId ? identify(this.known, issuing) : undefined;
   }
 
   async #signIn(wanted: Wanted, identity: Identity, redirectUri: string): Promise<Granted> {
@@ -99,7 +97,7 @@ export class CodeGrant implements Grant {
         ),
       (response) => oauth.processAuthorizationCodeResponse(issuing, client, response),
     );
-    return { clientId: client.client_id, answer };
+    return { identity, answer };
   }
 
   async #urlFor(

@@ -3,6 +3,7 @@ import * as oauth from "oauth4webapi";
 import type { AskedWith, Asking } from "./asking.ts";
 import type { Identity } from "./identity.ts";
 import { type Possession, withNonce } from "./possession.ts";
+import type { Tokens } from "./store.ts";
 
 /** What tokens are asked for, and whom. */
 export interface Wanted {
@@ -17,7 +18,7 @@ export interface Wanted {
 }
 
 export interface Granted {
-  readonly clientId: string;
+  readonly identity: Identity;
   readonly answer: oauth.TokenEndpointResponse;
 }
 
@@ -31,7 +32,7 @@ export interface Grant {
   /** @throws ClientError, or what `oauth4webapi` throws */
   obtain(wanted: Wanted): Promise<Granted>;
   /** Who got what can be refreshed; undefined where that is nobody any more. */
-  refreshAs(issuing: oauth.AuthorizationServer, clientId: string): Promise<Identity | undefined>;
+  refreshAs(issuing: oauth.AuthorizationServer, kept: Tokens): Identity | undefined;
 }
 
 export type TokenOptions = AskedWith & oauth.DPoPRequestOptions;

@@ -7,7 +7,7 @@ import { isObject } from "../../util/json.ts";
 import { excerpt } from "../excerpt.ts";
 import { type Asking, isLoopback, toUnauthorized } from "./asking.ts";
 import { refuse, strings } from "./discovery.ts";
-import { parseRegistration, type Registration, type TokenStore } from "./store.ts";
+import { parseRegistration, type Registration, type TokenStore, type Tokens } from "./store.ts";
 
 /** A client that an authorization server knows: its credentials are for that one alone. */
 export interface KnownClient {
@@ -35,8 +35,8 @@ export type AuthMethod = "none" | "client_secret_basic" | "client_secret_post" |
 export interface Identity {
   readonly client: oauth.Client;
   readonly prove: oauth.ClientAuth;
-  /** Whether the authorization server made it, and may have forgotten it. */
-  readonly isRegistered: boolean;
+  /** What the authorization server made, and may have forgotten. */
+  readonly registration: Registration | undefined;
 }
 
 /** @throws ClientError for an issuer that the credentials are not for */
@@ -47,7 +47,11 @@ export function identify(known: KnownClient, issuing: oauth.AuthorizationServer)
       `the client ${excerpt(clientId)} is known to ${excerpt(issuer)}, and the server now names ${excerpt(issuing.issuer)}`,
     );
   }
-  return { client: { client_id: clientId }, prove: proofOf(known, issuing), isRegistered: false };
+  return {
+    client: { client_id: clientId },
+    prove: proofOf(known, issuing),
+    registration: undefined,
+  };
 }
 
 function proofOf({ secret, key, method }: KnownClient, issuing: oauth.AuthorizationServer) {
@@ -126,7 +130,7 @@ export class Introduction {
       clientMetadataUrl !== undefined &&
       issuing["client_id_metadata_document_supported"] === true
     ) {
-      return { client: { client_id: clientMetadataUrl }, prove: oauth.None(), isRegistered: false };
+      return described(clientMetadataUrl);
     }
     const kept = parseRegistration(await this.#store.get(nameOf(issuing)));
     if (kept !== undefined && isUsable(kept, redirectUri)) return toIdentity(kept, issuing);
@@ -140,13 +144,14 @@ export class Introduction {
     return toIdentity(made, issuing);
   }
 
-  /** The same as before, for what it was granted; undefined where it is not known any more. */
-  async again(issuing: oauth.AuthorizationServer, clientId: string): Promise<Identity | undefined> {
-    if (clientId === this.#options.clientMetadataUrl) {
-      return { client: { client_id: clientId }, prove: oauth.None(), isRegistered: false };
-    }
-    const kept = parseRegistration(await this.#store.get(nameOf(issuing)));
-    return kept?.clientId === clientId ? toIdentity(kept, issuing) : undefined;
+  /** The same as when it was granted something; undefined where it is not known any more. */
+  again(
+    issuing: oauth.AuthorizationServer,
+    { clientId, registration }: Tokens,
+  ): Identity | undefined {
+    if (clientId === this.#options.clientMetadataUrl) return described(clientId);
+    const isKnown = registration !== undefined && isWhole(registration);
+    return isKnown ? toIdentity(registration, issuing) : undefined;
   }
 
   async forget(issuing: oauth.AuthorizationServer): Promise<void> {
@@ -185,17 +190,24 @@ function nameOf({ issuer }: oauth.AuthorizationServer): string {
 }
 
 function isUsable(kept: Registration, wanted: string): boolean {
-  const { expiresAt, redirectUri, method, secret } = kept;
-  if (method !== "none" && secret === undefined) return false;
+  const { expiresAt, redirectUri } = kept;
+  if (!isWhole(kept)) return false;
   return redirectUri === wanted && (expiresAt === undefined || expiresAt > Date.now() + 60_000);
 }
 
-function toIdentity(
-  { clientId, secret, method }: Registration,
-  issuing: oauth.AuthorizationServer,
-): Identity {
+function isWhole({ method, secret }: Registration): boolean {
+  return method === "none" || secret !== undefined;
+}
+
+function toIdentity(registration: Registration, issuing: oauth.AuthorizationServer): Identity {
+  const { clientId, secret, method } = registration;
   const known = { clientId, secret, method: method as AuthMethod };
-  return { ...identify(known, issuing), isRegistered: true };
+  return { ...identify(known, issuing), registration };
+}
+
+/** By a document of its own. */
+function described(url: string): Identity {
+  return { client: { client_id: url }, prove: oauth.None(), registration: undefined };
 }
 
 /** A client that users run can keep no secret from them: none is asked for without need. */

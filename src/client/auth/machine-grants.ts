@@ -24,8 +24,8 @@ abstract class MachineGrant implements Grant {
 
   abstract obtain(wanted: Wanted): Promise<Granted>;
 
-  refreshAs(): Promise<undefined> {
-    return Promise.resolve(undefined);
+  refreshAs(): undefined {
+    return undefined;
   }
 }
 
@@ -40,7 +40,8 @@ export class ClientCredentialsGrant extends MachineGrant {
 
   async obtain(wanted: Wanted): Promise<Granted> {
     const { issuing } = wanted;
-    const { client, prove } = identify(this.#client, issuing);
+    const identity = identify(this.#client, issuing);
+    const { client, prove } = identity;
     const parameters = parametersOf(wanted);
     const answer = await withNonce(
       () =>
@@ -53,7 +54,7 @@ export class ClientCredentialsGrant extends MachineGrant {
         ),
       (response) => oauth.processClientCredentialsResponse(issuing, client, response),
     );
-    return { clientId: client.client_id, answer };
+    return { identity, answer };
   }
 }
 
@@ -101,15 +102,12 @@ export class AssertionGrant extends MachineGrant {
 const nobody: Identity = {
   client: { client_id: "none" },
   prove: () => undefined,
-  isRegistered: false,
+  registration: undefined,
 };
 
-async function present(
-  assertion: string,
-  wanted: Wanted,
-  { client, prove }: Identity,
-): Promise<Granted> {
+async function present(assertion: string, wanted: Wanted, identity: Identity): Promise<Granted> {
   const { issuing } = wanted;
+  const { client, prove } = identity;
   const parameters = { assertion, ...parametersOf(wanted) };
   const answer = await withNonce(
     () =>
@@ -123,7 +121,7 @@ async function present(
       ),
     (response) => oauth.processGenericTokenEndpointResponse(issuing, client, response),
   );
-  return { clientId: client.client_id, answer };
+  return { identity, answer };
 }
 
 /** The identity provider of an organization, as its administrators configure it. */

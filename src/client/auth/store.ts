@@ -56,6 +56,8 @@ export interface Tokens {
   /** The one that granted them: they are worth nothing, and none of the business, to any other. */
   readonly issuer: string;
   readonly clientId: string;
+  /** The client that it is, where that was made for it: later ones are of no use to refresh these. */
+  readonly registration?: Registration | undefined;
   readonly access: string;
   readonly type: "bearer" | "dpop";
   /** The thumbprint of the key that they are bound to. */
