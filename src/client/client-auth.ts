@@ -58,7 +58,7 @@ export const maxRepeats = 6;
 export class EitherEnd implements CallSignal {
   readonly #signal: CallSignal;
   readonly #ending: Ending | undefined;
-  readonly #forget: Map<() => void, () => void> = new Map();
+  #forget: Map<() => void, () => void> | undefined;
 
   constructor(signal: CallSignal, ending: Ending | undefined) {
     this.#signal = signal;
@@ -79,12 +79,14 @@ export class EitherEnd implements CallSignal {
 
   addEventListener(type: "abort", listener: () => void): void {
     this.#signal.addEventListener(type, listener, { once: true });
-    if (this.#ending !== undefined) this.#forget.set(listener, this.#ending.onEnd(listener));
+    if (this.#ending === undefined) return;
+    this.#forget ??= new Map();
+    this.#forget.set(listener, this.#ending.onEnd(listener));
   }
 
   removeEventListener(type: "abort", listener: () => void): void {
     this.#signal.removeEventListener(type, listener);
-    this.#forget.get(listener)?.();
-    this.#forget.delete(listener);
+    this.#forget?.get(listener)?.();
+    this.#forget?.delete(listener);
   }
 }

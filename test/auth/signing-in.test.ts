@@ -3,6 +3,7 @@ import { MemoryVerdicts } from "anyrev/client";
 import { loopbackSignIn, oauth } from "anyrev/client/auth";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { connect as connectByFetch } from "../../src/client/connect.ts";
+import { connect } from "../support/connecting.ts";
 import { asUser, connectAs, openGuarded, principalOf, textOf } from "../support/guarded.ts";
 import { handshakes } from "../support/matrix.ts";
 import { openSignIn, type SignIn } from "../support/sign-in.ts";
@@ -56,6 +57,31 @@ it.each(handshakes)("in %s, a client signs in over HTTP+SSE too", async (revisio
   await using client = await connectAs(url.href, revision, asUser(issuing), { verdicts });
   expect(await principalOf(client)).toMatchObject({ subject: "ada" });
   expect(guarded.routes).toEqual(["GET false", "GET true"]);
+});
+
+it.each(handshakes)(
+  "a client that signs in finds out that a server speaks %s alone",
+  async (revision) => {
+    await using guarded = await openGuarded(issuing, { revisions: [revision] });
+    await using client = await connect(guarded.url, { auth: asUser(issuing) });
+    expect(client.server.revision).toBe(revision);
+    expect(await principalOf(client)).toMatchObject({ subject: "ada" });
+  },
+);
+
+it("over HTTP+SSE too, the time that a user takes is no server's", async () => {
+  await using guarded = await openGuarded(issuing, { legacySse: true });
+  const verdicts = new MemoryVerdicts();
+  const url = new URL("/sse", guarded.url).href;
+  verdicts.set(url, { revision: "2024-11-05", legacySse: true });
+  const authorize: SignIn["browse"] = async (page, options) => {
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    return issuing.browse(page, options);
+  };
+  const times = { verdicts, timeoutMs: 300, openTimeoutMs: 200 };
+  const auth = asUser(issuing, { authorize });
+  await using client = await connectAs(url, "2024-11-05", auth, times);
+  expect(await principalOf(client)).toMatchObject({ subject: "ada" });
 });
 
 it("a user of a command line comes back to a port of this machine", async () => {
