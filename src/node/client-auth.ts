@@ -21,6 +21,8 @@ export {
  * A user signs in when the server first asks for that, and again where it asks for more. Give it
  * to `connect` as `auth`. It holds the tokens of one user: make one for each. On a command line,
  * `oauth({ ...loopbackSignIn() })` is all.
+ *
+ * @throws TypeError for a URL that nobody may come back to, or that no client is described by
  */
 export function oauth(options: portable.OAuthOptions): ClientAuth {
   return portable.oauth(guarded(options));

@@ -57,6 +57,8 @@ describe("where the server does not say where its metadata is, a client looks", 
     const { origin } = new URL(fake.url);
     expect(fake.asked[0]?.href).toMatch(`${origin}/authorize?`);
     expect(fake.asked[0]?.searchParams.get("resource")).toBe(fake.url);
+    const told = fake.server.requests.filter(({ path }) => path === issuerPath);
+    expect(told.map(({ headers }) => headers["mcp-protocol-version"])).toEqual(["2025-03-26"]);
     const posted = fake.server.having("POST").map(({ path }) => path);
     expect(posted).toEqual(expect.arrayContaining(["/register", "/token"]));
   });
@@ -295,6 +297,31 @@ describe("a client does not sign in", () => {
     expect(await refusal(fake, { timeoutMs: 300, fetch: way })).toMatch(why);
     expect(fake.asked).toEqual([]);
     expect(fake.forms).toEqual([]);
+  });
+});
+
+it.each([
+  [{ redirectUri: "http://app.example/callback" }, "redirectUri"],
+  [{ redirectUri: "myapp://callback" }, "redirectUri"],
+  [{ redirectUri: "callback" }, "redirectUri"],
+  [{ clientMetadataUrl: "http://app.example/client.json" }, "clientMetadataUrl"],
+  [{ clientMetadataUrl: "https://app.example/" }, "clientMetadataUrl"],
+  [{ clientMetadataUrl: "client.json" }, "clientMetadataUrl"],
+])("no client is made with %j", async (options, which) => {
+  await using fake = await FakeIssuer.open();
+  expect(() => fake.auth(options)).toThrow(new RegExp(`^${which} must be`));
+});
+
+describe("R018: a 401 to the first request", () => {
+  it("leads to signing in, and says nothing of what the server speaks", async () => {
+    await using fake = await FakeIssuer.open();
+    await using client = await connect(fake.url, { auth: fake.auth() });
+    expect(client.server.revision).toBe("2026-07-28");
+    const methods = fake.server.requests.map(({ rpcMethod }) => rpcMethod);
+    expect(methods.filter((method) => method !== undefined)).toEqual([
+      "server/discover",
+      "server/discover",
+    ]);
   });
 });
 

@@ -4,7 +4,7 @@ import { onAbort, unlessAborted } from "../../util/abort.ts";
 import type { Awaitable } from "../../util/awaitable.ts";
 import { letGo } from "../../util/timer.ts";
 import { excerpt } from "../excerpt.ts";
-import { errorCode, toUnauthorized } from "./asking.ts";
+import { errorCode, isLoopback, toUnauthorized } from "./asking.ts";
 import { refuse, strings } from "./discovery.ts";
 import { type Grant, type Granted, parametersOf, tokenOptions, type Wanted } from "./grant.ts";
 import { type Identity, type Introduction, identify, type KnownClient } from "./identity.ts";
@@ -51,6 +51,7 @@ export class CodeGrant implements Grant {
     const { redirectUri } = this.#options;
     const given = await (typeof redirectUri === "function" ? redirectUri() : redirectUri);
     const back = typeof given === "string" ? given : given.href;
+    assertOwn(back);
     const identity = await this.#identify(issuing, back, wanted.signal);
     try {
       return await this.#signIn(wanted, identity, back);
@@ -186,6 +187,18 @@ function readBack(back: CameBack, redirectUri: string): URLSearchParams {
     throw refuse("the user came back to another URL than the one that was given");
   }
   return url.searchParams;
+}
+
+/**
+ * Elsewhere, codes would travel in plain sight, or to whoever claims a scheme first
+ * (basic/authorization/security-considerations, 2026-07-28).
+ *
+ * @throws TypeError
+ */
+export function assertOwn(redirectUri: string | URL): void {
+  const url = URL.canParse(String(redirectUri)) ? new URL(redirectUri) : undefined;
+  if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname))) return;
+  throw new TypeError(`redirectUri must be https, or http on this machine, not ${redirectUri}`);
 }
 
 function placeOf({ protocol, host, pathname }: URL): string {

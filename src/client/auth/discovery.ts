@@ -35,6 +35,7 @@ interface Resource {
   readonly takesOnlyBoundTokens: boolean;
 }
 
+const accept = "application/json";
 /** What servers list may be endless. */
 const maxListed = 1_000;
 
@@ -75,8 +76,7 @@ async function findResource(
   ];
   if (hint !== undefined) {
     if (!URL.canParse(hint)) throw refuse(`the server's metadata is at no URL: ${excerpt(hint)}`);
-    const headers = { accept: "application/json" };
-    ways.unshift(() => asking.ask(new URL(hint), { headers }, signal));
+    ways.unshift(() => asking.ask(new URL(hint), { headers: { accept } }, signal));
   }
   for (const way of ways) {
     const found = await readObject(way);
@@ -159,7 +159,8 @@ async function assume(
 ): Promise<Discovered> {
   const unsaid = { resource: canonical(server), scopes: undefined, takesOnlyBoundTokens: false };
   const issuer = configured ?? server.origin;
-  const issuing = await findIssuing(issuer, asking, signal);
+  const version = { "mcp-protocol-version": "2025-03-26" };
+  const issuing = await findIssuing(issuer, asking, signal, version);
   if (issuing !== undefined) return { ...unsaid, issuing, isAssumed: false };
   if (configured !== undefined) {
     throw refuse(`the authorization server ${excerpt(configured)} publishes no metadata`);
@@ -182,12 +183,13 @@ export async function findIssuing(
   issuer: string,
   asking: Asking,
   signal: AbortSignal,
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<oauth.AuthorizationServer | undefined> {
   if (!URL.canParse(issuer)) {
     throw refuse(`the authorization server has no URL: ${excerpt(issuer)}`);
   }
   const url = new URL(issuer);
-  for (const way of documentsOf(url, asking, signal)) {
+  for (const way of documentsOf(url, asking, signal, headers)) {
     const found = await readIssuing(way, url);
     if (found !== undefined) return found;
   }
@@ -196,14 +198,19 @@ export async function findIssuing(
 
 type Way = () => Promise<Response>;
 
-function documentsOf(issuer: URL, asking: Asking, signal: AbortSignal): readonly Way[] {
-  const options = asking.with(issuer.href, signal);
+function documentsOf(
+  issuer: URL,
+  asking: Asking,
+  signal: AbortSignal,
+  headers: Readonly<Record<string, string>>,
+): readonly Way[] {
+  const options = { ...asking.with(issuer.href, signal), headers: { ...headers } };
   const ways: Way[] = [() => oauth.discoveryRequest(issuer, { ...options, algorithm: "oauth2" })];
   if (issuer.pathname !== "/") {
     const inserted = new URL(issuer);
     const path = issuer.pathname.replace(/\/$/, "");
     inserted.pathname = `/.well-known/openid-configuration${path}`;
-    ways.push(() => asking.ask(inserted, { headers: { accept: "application/json" } }, signal));
+    ways.push(() => asking.ask(inserted, { headers: { ...headers, accept } }, signal));
   }
   ways.push(() => oauth.discoveryRequest(issuer, { ...options, algorithm: "oidc" }));
   return ways;

@@ -205,6 +205,17 @@ function toIdentity(registration: Registration, issuing: oauth.AuthorizationServ
   return { ...identify(known, issuing), registration };
 }
 
+/**
+ * Id and place of the document are one (basic/authorization/client-registration, 2026-07-28).
+ *
+ * @throws TypeError
+ */
+export function assertDescribed(text: string): void {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === "https:" && url.pathname !== "/" && url.hash === "") return;
+  throw new TypeError(`clientMetadataUrl must be an https URL with a path, not ${text}`);
+}
+
 /** By a document of its own. */
 function described(url: string): Identity {
   return { client: { client_id: url }, prove: oauth.None(), registration: undefined };
@@ -216,10 +227,9 @@ function preferredMethod(methods: readonly string[]): AuthMethod {
   return order.find((method) => methods.includes(method)) ?? "client_secret_basic";
 }
 
-/** On this machine, or by a scheme of its own (RFC 8252 section 7). */
+/** What comes back to this machine is a program on it (RFC 8252 section 7.3). */
 function isNative(redirectUri: string): boolean {
-  const { protocol, hostname } = new URL(redirectUri);
-  return (protocol !== "http:" && protocol !== "https:") || isLoopback(hostname);
+  return isLoopback(new URL(redirectUri).hostname);
 }
 
 /** More lenient than the library, as many servers leave out when a secret expires. */

@@ -3,9 +3,14 @@ import type * as oauth4webapi from "oauth4webapi";
 import type { AuthAnswer, AuthExchange, ClientAuth } from "../client-auth.ts";
 import { Asking, type AskingOptions } from "./asking.ts";
 import { Authorization, type AuthorizationOptions } from "./authorization.ts";
-import { CodeGrant, type CodeOptions } from "./code-grant.ts";
+import { assertOwn, CodeGrant, type CodeOptions } from "./code-grant.ts";
 import type { Grant } from "./grant.ts";
-import { Introduction, type KnownClient, type RegistrationOptions } from "./identity.ts";
+import {
+  assertDescribed,
+  Introduction,
+  type KnownClient,
+  type RegistrationOptions,
+} from "./identity.ts";
 import {
   AssertionGrant,
   type AssertionSource,
@@ -52,9 +57,13 @@ export interface EnterpriseOptions extends TokenOptions, EnterpriseGrantOptions 
 /**
  * A user signs in when the server first asks for that, and again where it asks for more. Give it
  * to `connect` as `auth`. It holds the tokens of one user: make one for each.
+ *
+ * @throws TypeError for a URL that nobody may come back to, or that no client is described by
  */
 export function oauth(options: OAuthOptions): ClientAuth {
-  const { client } = options;
+  const { client, redirectUri, clientMetadataUrl } = options;
+  if (typeof redirectUri !== "function") assertOwn(redirectUri);
+  if (clientMetadataUrl !== undefined) assertDescribed(clientMetadataUrl);
   return new TokenAuth(options, (asking, store) => {
     const introduction = new Introduction(options, store, asking);
     return new CodeGrant(options, client, introduction);
