@@ -215,6 +215,36 @@ it("a server that takes no token at all is asked for one, once", async () => {
   expect(fake.asked).toHaveLength(1);
 });
 
+it("what a user is asked is pushed ahead of them where that is required", async () => {
+  await using fake = await FakeIssuer.open((each) => {
+    each.faking.issuerDocuments[issuerPath] = each.metadata({
+      require_pushed_authorization_requests: true,
+      pushed_authorization_request_endpoint: `${each.issuer}/par`,
+    });
+  });
+  await using client = await open(fake);
+  await client.call("anything", {});
+  const [url, pushed] = [fake.asked[0]?.searchParams, fake.pushed[0]];
+  expect(url?.get("request_uri")).toBe("urn:pushed:1");
+  for (const name of ["code_challenge", "resource"]) {
+    expect([url?.has(name), pushed?.has(name)]).toEqual([false, true]);
+  }
+  expect(pushed?.get("state")).toBe(url?.get("state"));
+});
+
+it("what is asked comes after what the place to sign in has of its own", async () => {
+  await using fake = await FakeIssuer.open((each) => {
+    const authorization_endpoint = `${each.issuer}/authorize?tenant=1&state=fixed`;
+    each.faking.issuerDocuments[issuerPath] = each.metadata({ authorization_endpoint });
+  });
+  await using client = await open(fake);
+  await client.call("anything", {});
+  const asked = fake.asked[0]?.searchParams;
+  expect(asked?.get("tenant")).toBe("1");
+  expect(asked?.getAll("state")).toHaveLength(1);
+  expect(asked?.get("state")).not.toBe("fixed");
+});
+
 it("a client that was forgotten registers once more", async () => {
   await using fake = await FakeIssuer.open();
   let registered = 0;

@@ -129,6 +129,18 @@ describe.each(["2026-07-28", "2025-11-25"] as const)("in %s", (revision) => {
   });
 });
 
+it("whoever signs in may be another, and whoever refreshes is the same", async () => {
+  await using guarded = await openGuarded(issuing);
+  const auth = asUser(issuing);
+  await using client = await connectAs(guarded.url, "2026-07-28", auth);
+  const first = auth.context?.();
+  guarded.revoked.add(last(guarded));
+  await principalOf(client);
+  expect(auth.context?.()).toBe(first);
+  expect(textOf(await client.call("write_note", {}))).toBe("kept");
+  expect(auth.context?.()).not.toBe(first);
+});
+
 describe("a program that acts for itself", () => {
   const auth = (): ConnectOptions["auth"] =>
     clientCredentials({

@@ -35,6 +35,8 @@ export class FakeIssuer implements AsyncDisposable {
   readonly faking: Faking;
   /** Where users were sent. */
   readonly asked: URL[] = [];
+  /** What users were to be asked, where that is not in the URL. */
+  readonly pushed: URLSearchParams[] = [];
   /** What was posted for tokens. */
   readonly forms: URLSearchParams[] = [];
   #tokens = 0;
@@ -135,6 +137,10 @@ export class FakeIssuer implements AsyncDisposable {
         body: { client_id: "made-on-the-spot" },
       };
       return send(made, response);
+    }
+    if (request.path === "/par") {
+      this.pushed.push(new URLSearchParams(request.body));
+      return send({ status: 201, body: { request_uri: "urn:pushed:1", expires_in: 60 } }, response);
     }
     if (request.path !== "/token") return response.writeHead(404).end();
     const form = new URLSearchParams(request.body);
