@@ -129,6 +129,27 @@ describe("while a user signs in", () => {
   });
 });
 
+it("a call that runs out of time loses nothing that can be had once only", async () => {
+  await using fake = await FakeIssuer.open();
+  const grants: (string | null)[] = [];
+  fake.faking.token = async (form) => {
+    grants.push(form.get("grant_type"));
+    if (grants.length === 2) await new Promise((resolve) => setTimeout(resolve, 300));
+    const token = { access_token: `t${grants.length}`, refresh_token: `r${grants.length}` };
+    return { body: { ...token, token_type: "Bearer" } };
+  };
+  fake.faking.serve = (token, request, response) => {
+    const isRefused = token === "t1" && request.rpcMethod === "tools/call";
+    if (isRefused) response.writeHead(401, { "www-authenticate": "Bearer" }).end();
+    return isRefused;
+  };
+  await using client = await open(fake);
+  const signal = AbortSignal.timeout(100);
+  expect((await refusal(client.call("anything", {}, { signal }))).kind).toBe("aborted");
+  await Promise.all([client.call("anything", {}), client.call("anything", {})]);
+  expect(grants).toEqual(["authorization_code", "refresh_token"]);
+});
+
 describe("a client that is closed", () => {
   it("asks nobody any more", async () => {
     await using fake = await FakeIssuer.open();

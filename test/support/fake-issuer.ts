@@ -22,7 +22,7 @@ export interface Faking {
   /** Documents of either, by path; `undefined` for none. */
   serverDocuments: Record<string, unknown>;
   issuerDocuments: Record<string, unknown>;
-  token?: (form: URLSearchParams, request: FakeRequest) => Reply;
+  token?: (form: URLSearchParams, request: FakeRequest) => Reply | Promise<Reply>;
   register?: (metadata: Record<string, unknown>) => Reply;
   /** What the user comes back with. */
   back?: (parameters: URLSearchParams) => Record<string, string>;
@@ -127,7 +127,7 @@ export class FakeIssuer implements AsyncDisposable {
     return sendJson(response, result(request.id, value));
   }
 
-  private issue(request: FakeRequest, response: ServerResponse): unknown {
+  private async issue(request: FakeRequest, response: ServerResponse): Promise<unknown> {
     if (isDocument(request)) {
       return sendDocument(this.faking.issuerDocuments[request.path], response);
     }
@@ -146,7 +146,7 @@ export class FakeIssuer implements AsyncDisposable {
     const form = new URLSearchParams(request.body);
     this.forms.push(form);
     const granted = { access_token: `token-${++this.#tokens}`, token_type: "Bearer" };
-    return send(this.faking.token?.(form, request) ?? { body: granted }, response);
+    return send((await this.faking.token?.(form, request)) ?? { body: granted }, response);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

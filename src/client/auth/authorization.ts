@@ -152,6 +152,7 @@ export class Authorization {
     const wanted = this.#want(discovered, scopes, signal);
     // One that was only just refreshed, and was never taken, is not helped by doing it again.
     if (!this.#isRefreshed && (await this.#refresh(wanted))) return;
+    signal.throwIfAborted();
     await this.#obtain(wanted);
   }
 
@@ -235,7 +236,6 @@ export class Authorization {
       this.#isRefreshed = true;
       return true;
     } catch (cause) {
-      if (wanted.signal.aborted) throw cause;
       const code = errorCode(cause);
       if (code === undefined) throw toUnauthorized("refreshing the token", cause);
       // It was used up, or taken back: whatever can be asked for anew is.

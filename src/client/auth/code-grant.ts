@@ -83,6 +83,7 @@ export class CodeGrant implements Grant {
     const verifier = oauth.generateRandomCodeVerifier();
     const state = oauth.generateRandomState();
     const url = await this.#urlFor(wanted, identity, { redirectUri, verifier, state });
+    wanted.signal.throwIfAborted();
     const parameters = readBack(await this.#send(url, wanted.signal), redirectUri);
     const checked = oauth.validateAuthResponse(issuing, client, parameters, state);
     const answer = await withNonce(

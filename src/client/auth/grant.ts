@@ -37,9 +37,12 @@ export interface Grant {
 
 export type TokenOptions = AskedWith & oauth.DPoPRequestOptions;
 
-export function tokenOptions(wanted: Wanted): TokenOptions {
-  const { asking, issuing, signal, possession } = wanted;
-  const options = asking.with(issuing.token_endpoint, signal);
+/**
+ * What is asked for is waited for, whoever else does no longer: a code, or a token to refresh with,
+ * is good for one answer, and that would be lost.
+ */
+export function tokenOptions({ asking, issuing, possession }: Wanted): TokenOptions {
+  const options = asking.with(issuing.token_endpoint, new AbortController().signal);
   return possession === undefined ? options : { ...options, DPoP: possession.forIssuer };
 }
 

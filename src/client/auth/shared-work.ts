@@ -17,12 +17,20 @@ export class SharedWork {
   }
 
   /**
-   * Does it, or waits for what is being done already. It is given up when nobody waits any more.
+   * Does it, or waits for what is being done already. It is given up when nobody waits any more,
+   * as far as it can be; whatever comes next begins when that is over.
    *
    * @throws what the work throws, to all who wait; the signal's reason
    */
   async join(signal: CallSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     signal.throwIfAborted();
+    while (this.#running?.controller.signal.aborted) {
+      await waitFor(
+        this.#running.done.catch(() => undefined),
+        signal,
+        undefined,
+      );
+    }
     const running = this.#running ?? this.#start(work);
     running.waiting++;
     try {
@@ -30,8 +38,6 @@ export class SharedWork {
     } finally {
       running.waiting--;
       if (running.waiting === 0) {
-        // Whoever comes now wants it done, not given up.
-        if (this.#running === running) this.#running = undefined;
         running.controller.abort(new Error("nobody waits for it any more"));
       }
     }
