@@ -173,6 +173,13 @@ describe("a breach", () => {
     }
   });
 
+  it("is what signs clients in, in a client that does not", () => {
+    const importing = (file: string) => breachesOf(file, 'import * as oauth from "oauth4webapi";');
+    expect(importing("src/client/auth/a.ts")).toEqual([]);
+    expect(importing("src/client/a.ts")).toHaveLength(1);
+    expect(importing("src/node/a.ts")).toHaveLength(1);
+  });
+
   it("is a package that is no dependency, or one for types used as a value", () => {
     const importing = (text: string) => breachesOf("src/core/a.ts", text);
     expect(importing('import { Validator } from "@cfworker/json-schema";')).toEqual([]);
