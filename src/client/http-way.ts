@@ -1,6 +1,7 @@
 /** What both HTTP transports do alike: whose headers go out, and how a body is read. */
 import { type Awaitable, isPromise } from "../util/awaitable.ts";
 import type { Ending } from "../util/ending.ts";
+import { letGo } from "../util/timer.ts";
 import { type AuthExchange, type ClientAuth, EitherEnd, maxRepeats } from "./client-auth.ts";
 import { ClientError } from "./errors.ts";
 import { EventSourceReader, type SourceEvent } from "./event-source.ts";
@@ -61,6 +62,9 @@ export interface Going {
   readonly repeatable: boolean;
 }
 
+/** A user who takes longer has gone away, and so has what a `ClientAuth` of one's own waits for. */
+const longestHoldMs = 900_000;
+
 export class HttpWay {
   readonly url: URL;
   readonly sender: HttpSender;
@@ -105,27 +109,29 @@ export class HttpWay {
     const headersFor = async (to: URL): Promise<HeaderRecord> => {
       const own = typeof this.#own === "function" ? await this.#ask(this.#own, going) : this.#own;
       const exchanging: AuthExchange = { method, url: to, server: this.url };
-      credentials = await this.#held(going, auth.headers(exchanging, signal));
+      const given = (): Awaitable<HeaderRecord> => auth.headers(exchanging, signal);
+      credentials = await this.#credentials(going, given, (promise) =>
+        this.#unlessOver(going, promise),
+      );
       return compose(own, going, credentials);
     };
     for (let repeats = 0; ; repeats++) {
       const headers = await headersFor(url);
       const outgoing = { method, url, headers, body, signal: going.signal, repeatable };
       const answer = await exchange(this.sender, outgoing, headersFor);
+      const told = {
+        method,
+        url: answer.url,
+        server: this.url,
+        status: answer.status,
+        header: (name: string) => answer.header(name),
+        credentials,
+        repeats,
+      };
       try {
-        const told = auth.answered(
-          {
-            method,
-            url: answer.url,
-            server: this.url,
-            status: answer.status,
-            header: (name) => answer.header(name),
-            credentials,
-            repeats,
-          },
-          signal,
-        );
-        const isToRepeat = isPromise(told) ? await this.#held(going, told) : told;
+        const judge = (): Awaitable<boolean> => auth.answered(told, signal);
+        const held = (promise: Promise<boolean>): Promise<boolean> => this.#held(going, promise);
+        const isToRepeat = await this.#credentials(going, judge, held);
         if (!isToRepeat || repeats >= maxRepeats) return answer;
       } catch (cause) {
         answer.discard();
@@ -135,28 +141,49 @@ export class HttpWay {
     }
   }
 
-  /** What takes a user, or another server, its time. */
-  async #held<T>({ signal, hold, method }: Going, value: Awaitable<T>): Promise<T> {
-    if (!isPromise(value)) return value;
-    const release = hold === undefined ? signal.hold?.() : hold();
+  /** Whatever goes wrong with credentials is one kind of error. */
+  async #credentials<T>(
+    { signal }: Going,
+    ask: () => Awaitable<T>,
+    wait: (promise: Promise<T>) => Promise<T>,
+  ): Promise<T> {
     try {
-      return await waitFor(value, signal, method === "DELETE" ? undefined : this.#ending);
+      const value = ask();
+      return isPromise(value) ? await wait(value) : value;
+    } catch (cause) {
+      if (signal.aborted || cause instanceof ClientError) throw cause;
+      throw new ClientError("unauthorized", "the credentials for a request failed", { cause });
+    }
+  }
+
+  /** What takes a user their time, and at most so much of it. */
+  async #held<T>(going: Going, promise: Promise<T>): Promise<T> {
+    const { signal, hold } = going;
+    const release = hold === undefined ? signal.hold?.() : hold();
+    const late = release && setTimeout(release, longestHoldMs);
+    letGo(late);
+    try {
+      return await this.#unlessOver(going, promise);
     } finally {
+      clearTimeout(late);
       release?.();
     }
   }
 
+  #unlessOver<T>({ signal, method }: Going, promise: Promise<T>): Promise<T> {
+    // What ends a session is sent when all else has ended.
+    return waitFor(promise, signal, method === "DELETE" ? undefined : this.#ending);
+  }
+
   async #ask(
     headers: () => HeaderRecord | Promise<HeaderRecord>,
-    { signal, method }: Going,
+    going: Going,
   ): Promise<HeaderRecord> {
-    // What ends a session is sent when all else has ended.
-    const ending = method === "DELETE" ? undefined : this.#ending;
     try {
       const made = headers();
-      return lowerCase(isPromise(made) ? await waitFor(made, signal, ending) : made);
+      return lowerCase(isPromise(made) ? await this.#unlessOver(going, made) : made);
     } catch (cause) {
-      if (signal.aborted || cause instanceof ClientError) throw cause;
+      if (going.signal.aborted || cause instanceof ClientError) throw cause;
       throw new ClientError("unreachable", "the headers for a request could not be made", {
         cause,
       });

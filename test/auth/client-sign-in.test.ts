@@ -282,6 +282,52 @@ it("a client that was forgotten registers once more", async () => {
   ]);
 });
 
+it("a token that would make a header of its own is not sent", async () => {
+  await using fake = await FakeIssuer.open();
+  fake.faking.token = () => ({
+    body: { access_token: "a\r\nx-forged: 1", token_type: "Bearer" },
+  });
+  const cause = await refusal(open(fake));
+  expect(inspect(cause, { depth: Number.POSITIVE_INFINITY })).not.toContain("x-forged");
+  expect(fake.server.requests.filter(({ headers }) => "x-forged" in headers)).toEqual([]);
+});
+
+describe("credentials of one's own", () => {
+  it("that cannot be made, or judged, are what a call fails with", async () => {
+    await using fake = await FakeIssuer.open();
+    const no = new Error("no");
+    const fail = (): never => {
+      throw no;
+    };
+    const ways = [
+      { headers: fail, answered: () => false },
+      { headers: () => Promise.reject(no), answered: () => false },
+      { headers: () => ({}), answered: fail },
+      { headers: () => ({}), answered: () => Promise.reject(no) },
+    ];
+    for (const auth of ways) {
+      const { kind, cause } = await refusal(connect(fake.url, { auth }));
+      expect([kind, cause]).toEqual(["unauthorized", no]);
+    }
+  });
+
+  it("that are never satisfied end all the same", async () => {
+    await using fake = await FakeIssuer.open();
+    const auth = { headers: () => ({}), answered: () => true };
+    expect((await refusal(connect(fake.url, { auth }))).status).toBe(401);
+    expect(fake.server.requests).toHaveLength(7);
+  });
+
+  it("that never come end with the call", async () => {
+    await using fake = await FakeIssuer.open();
+    const never = () => new Promise<never>(() => undefined);
+    const auth = { headers: never, answered: () => false };
+    const connecting = connect(fake.url, { auth, timeoutMs: 50 });
+    expect((await refusal(connecting)).kind).toBe("timeout");
+    expect(fake.server.requests).toEqual([]);
+  });
+});
+
 it("no token leaves for another origin", async () => {
   await using other = await FakeHttp.open((_, response) => response.writeHead(200).end());
   await using fake = await FakeIssuer.open();
