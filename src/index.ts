@@ -61,6 +61,16 @@ export type { FromJsonSchema } from "./core/json-schema-types.ts";
 export type { KeyStore, RingKey } from "./core/key-store.ts";
 export { type Log, type LogEntry, logToConsole } from "./core/log.ts";
 export type {
+  AroundCall,
+  AskingResult,
+  CallResult,
+  Listed,
+  ListResult,
+  Middleware,
+  MiddlewareCall,
+  ToolResult,
+} from "./core/middleware.ts";
+export type {
   Annotations,
   CacheHints,
   ClientCapabilities,
@@ -73,7 +83,15 @@ export type {
   ToolAnnotations,
 } from "./core/model.ts";
 export { MemoryOneTime, type MemoryOneTimeOptions, type OneTimeStore } from "./core/one-time.ts";
-export type { Failure, FailureKind } from "./core/outcome.ts";
+export type {
+  CompletionValue,
+  ContentsValue,
+  DescriptionValue,
+  EmptyValue,
+  Failure,
+  FailureKind,
+  MessagesValue,
+} from "./core/outcome.ts";
 export type { Answer, Root, Sample, SampleRequest } from "./core/question.ts";
 export type { StateKeysOptions } from "./core/request-state.ts";
 export type {

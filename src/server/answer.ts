@@ -8,7 +8,7 @@ import type { Log } from "../core/log.ts";
 import { type Failure, failure, type Outcome } from "../core/outcome.ts";
 import type { StateSealer } from "../core/request-state.ts";
 import type { Server } from "../core/server.ts";
-import { retryAfterSeconds, toUnavailable, unavailable } from "../core/unavailable.ts";
+import { isPassing, retryAfterSeconds, toUnavailable, unavailable } from "../core/unavailable.ts";
 import type { RequestId, RpcMessage, RpcRequest } from "../jsonrpc/message.ts";
 import type { Adapter, Binding, Decoded, Encoder } from "../revisions/adapter.ts";
 import type { SessionRecord } from "../stores/session-store.ts";
@@ -100,7 +100,7 @@ export function refuse(refused: Failure, id: RequestId | undefined, adapter: Ada
   const text = JSON.stringify({ jsonrpc: "2.0", id: echoed, error });
   const { scopes } = refused;
   if (scopes !== undefined) return { status, text, scopes };
-  if (refused.failure !== "unavailable") return { status, text };
+  if (!isPassing(refused)) return { status, text };
   return { status, text, retryAfterSeconds: retryAfterSeconds(refused) };
 }
 
@@ -162,12 +162,7 @@ function perform(
   ex: Exchange,
   by: Answerer,
 ): Awaitable<Outcome | undefined> {
-  const { caller } = place;
-  if (call.operation.kind === "listen") {
-    const listening = startListening(id, call.operation.filter, place, ex, by);
-    return caller === undefined ? listening : by.inFlight.track(caller, id, ex, listening);
-  }
-  const { access } = place;
+  const { access, caller } = place;
   const { service, states } = by;
   const run = {
     service,
@@ -177,6 +172,12 @@ function perform(
     principal: access.owner,
     access,
   };
+  if (call.operation.kind === "listen") {
+    const { filter } = call.operation;
+    const listen = (): Promise<Outcome | undefined> => startListening(id, filter, place, ex, by);
+    const listening = service.around?.(call, run, listen) ?? listen();
+    return caller === undefined ? listening : by.inFlight.track(caller, id, ex, listening);
+  }
   const outcome = dispatch(call, run);
   if (!isPromise(outcome)) return outcome;
   void by.inFlight.count(outcome);
