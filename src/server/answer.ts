@@ -19,8 +19,10 @@ import type { ChangeFeed } from "./changes.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { Keeping } from "./keeping.ts";
 import { listen } from "./listen.ts";
+import type { Load } from "./load.ts";
 import type { Outlet } from "./outlet.ts";
 import type { PendingQuestions } from "./pending.ts";
+import type { RateLimits } from "./rate-limits.ts";
 import type { Sessions } from "./sessions.ts";
 
 /** What all messages of an endpoint are answered with. */
@@ -30,6 +32,9 @@ export interface Answerer {
   readonly states: StateSealer;
   readonly encoders: ReadonlyMap<Adapter, Encoder>;
   readonly inFlight: InFlight;
+  readonly load: Load;
+  /** Undefined where callers may ask as often as they like. */
+  readonly rates: RateLimits | undefined;
   readonly pending: PendingQuestions;
   readonly feed: ChangeFeed;
   /** Undefined on an endpoint that keeps none. */
@@ -49,6 +54,8 @@ export interface Place {
   readonly session: SessionRecord | undefined;
   /** Whose calls a cancel notice may name: a session, or a connection. */
   readonly caller: string | undefined;
+  /** Whom requests of nobody in particular are counted for, where they are counted. */
+  readonly from: string | undefined;
   readonly onDisconnect: ((callback: () => void) => void) | undefined;
   /** Where the call's own messages go, made on first use; undefined where nobody hears them. */
   readonly outlet: (() => Outlet) | undefined;
@@ -145,7 +152,7 @@ function serveRequest(request: RpcRequest, place: Place, by: Answerer): Awaitabl
   const settledOn = decoded.settled?.adapter;
   const at = settledOn === undefined ? place : { ...place, adapter: settledOn };
   const ex = new Exchange(call, new CallContext(call, place, by));
-  return after(perform(request.id, call, at, ex, by), (ended) =>
+  return after(admit(request.id, call, at, ex, by), (ended) =>
     ended === undefined ? accepted : finish(ended, decoded, request.id, at, by),
   );
 }
@@ -153,6 +160,14 @@ function serveRequest(request: RpcRequest, place: Place, by: Answerer): Awaitabl
 /** Whether the call only leaves something in its session. */
 function isKept({ operation: { kind } }: Call): boolean {
   return kind === "set-log-level" || kind === "subscribe" || kind === "unsubscribe";
+}
+
+/** Counts a request before anything of it is done, where requests are counted. */
+function admit(...asked: Parameters<typeof perform>): ReturnType<typeof perform> {
+  const [, call, { access, from }, , { rates, inFlight }] = asked;
+  if (rates === undefined) return perform(...asked);
+  const checked = rates.check(call, access, from);
+  return inFlight.count(checked).then((refused) => refused ?? perform(...asked));
 }
 
 function perform(
@@ -172,16 +187,27 @@ function perform(
     principal: access.owner,
     access,
   };
+  const slots = call.operation.kind === "listen" ? by.load.streams : by.load.calls;
+  const whose = access.owner === "" ? (caller ?? "") : access.owner;
+  const full = slots.take(whose);
+  if (full !== undefined) return full;
   if (call.operation.kind === "listen") {
     const { filter } = call.operation;
     const listen = (): Promise<Outcome | undefined> => startListening(id, filter, place, ex, by);
     const listening = service.around?.(call, run, listen) ?? listen();
+    const free = (): void => slots.free(whose);
+    void listening.then(free, free);
     return caller === undefined ? listening : by.inFlight.track(caller, id, ex, listening);
   }
   const outcome = dispatch(call, run);
-  if (!isPromise(outcome)) return outcome;
-  void by.inFlight.count(outcome);
-  return caller === undefined ? outcome : by.inFlight.wait(caller, id, ex, outcome);
+  if (!isPromise(outcome)) {
+    slots.free(whose);
+    return outcome;
+  }
+  // Whatever its caller was told, a handler that goes on still takes its place.
+  void by.inFlight.count(outcome, () => slots.free(whose));
+  const limited = by.load.limit(outcome, ex);
+  return caller === undefined ? limited : by.inFlight.wait(caller, id, ex, limited);
 }
 
 function startListening(

@@ -45,9 +45,10 @@ export class InFlight {
   }
 
   /** Counts what is to be finished before the process may end. */
-  count<T>(running: Promise<T>): Promise<T> {
+  count<T>(running: Promise<T>, onDone?: () => void): Promise<T> {
     this.#busy++;
     const done = (): void => {
+      onDone?.();
       this.#busy--;
       if (this.#busy === 0) for (const callback of this.#whenIdle.splice(0)) callback();
     };
