@@ -135,7 +135,9 @@ export class Load {
   }
 }
 
-function toLimits(options: LoadOptions): Required<{ [K in keyof LoadOptions]: number }> {
+export function toLimits(
+  options: LoadOptions = {},
+): Required<{ [K in keyof LoadOptions]: number }> {
   const limits = {
     maxCalls: options.maxCalls ?? defaults.maxCalls,
     maxCallsPerCaller: options.maxCallsPerCaller ?? defaults.maxCallsPerCaller,
