@@ -154,32 +154,34 @@ function toResult(outcome: Outcome | undefined): CallResult {
 
 function toToolResult({ blocks, structured, isError, meta }: ToolValue): ToolResult {
   if (structured === undefined) return { kind: "tool", content: blocks, isError, meta };
-  let read: { readonly value: unknown } | undefined;
-  return {
-    kind: "tool",
-    content: blocks,
-    // Read only where somebody looks: it may be large.
-    get structured() {
-      read ??= { value: JSON.parse(structured) };
-      return read.value;
-    },
-    isError,
-    meta,
-  };
+  return { kind: "tool", content: blocks, structured: JSON.parse(structured), isError, meta };
+}
+
+/** A class, as an accessor of each object's own would give each a shape of its own. */
+class Shown implements AroundCall {
+  readonly principal: AroundCall["principal"];
+  readonly owner: string;
+  readonly client: AroundCall["client"];
+  readonly meta: AroundCall["meta"];
+  readonly continued: boolean;
+  readonly #ex: Exchange;
+
+  constructor({ carried }: Call, ex: Exchange) {
+    this.principal = ex.principal;
+    this.owner = ex.owner;
+    this.client = ex.client;
+    this.meta = ex.meta;
+    this.continued = carried !== undefined;
+    this.#ex = ex;
+  }
+
+  /** Made where somebody looks: an AbortController costs more than the rest of it. */
+  get signal(): AbortSignal {
+    return this.#ex.signal;
+  }
 }
 
 function show(call: Call, ex: Exchange): MiddlewareCall {
   const { kind, ...named } = call.operation;
-  const around: AroundCall = {
-    principal: ex.principal,
-    owner: ex.owner,
-    client: ex.client,
-    meta: ex.meta,
-    continued: call.carried !== undefined,
-    // Made where somebody looks: an AbortController costs more than the rest of it.
-    get signal() {
-      return ex.signal;
-    },
-  };
-  return Object.assign(around, { operation: kind }, named) as MiddlewareCall;
+  return Object.assign(new Shown(call, ex), { operation: kind }, named) as MiddlewareCall;
 }
