@@ -205,8 +205,11 @@ function perform(
     return outcome;
   }
   // Whatever its caller was told, a handler that goes on still takes its place.
-  void by.inFlight.count(outcome, () => slots.free(whose));
-  const limited = by.load.limit(outcome, ex);
+  const over = by.inFlight.begin();
+  const limited = by.load.limit(outcome, ex, () => {
+    slots.free(whose);
+    over();
+  });
   return caller === undefined ? limited : by.inFlight.wait(caller, id, ex, limited);
 }
 

@@ -45,16 +45,22 @@ export class InFlight {
   }
 
   /** Counts what is to be finished before the process may end. */
-  count<T>(running: Promise<T>, onDone?: () => void): Promise<T> {
-    this.#busy++;
-    const done = (): void => {
-      onDone?.();
-      this.#busy--;
-      if (this.#busy === 0) for (const callback of this.#whenIdle.splice(0)) callback();
-    };
-    running.then(done, done);
+  count<T>(running: Promise<T>): Promise<T> {
+    const over = this.begin();
+    running.then(over, over);
     return running;
   }
+
+  /** The same for what tells its end itself. @returns what is to be called then, once */
+  begin(): () => void {
+    this.#busy++;
+    return this.#over;
+  }
+
+  readonly #over = (): void => {
+    this.#busy--;
+    if (this.#busy === 0) for (const callback of this.#whenIdle.splice(0)) callback();
+  };
 
   /** Resolves when nothing is left to be finished; undefined where nothing is. */
   idle(): Promise<void> | undefined {

@@ -2,6 +2,7 @@
 import { control, type Exchange } from "../core/exchange.ts";
 import { type Failure, failure, type Outcome } from "../core/outcome.ts";
 import { unavailable } from "../core/unavailable.ts";
+import { Bag, type Bagged } from "../util/bag.ts";
 import { letGo } from "../util/timer.ts";
 
 /** What one endpoint or connection does at once, at most. */
@@ -44,7 +45,7 @@ const busy = (what: string): Failure => unavailable(`this server has too many ${
 const tooMany = (what: string): Failure =>
   failure("rate-limited", `you have too many ${what} at once`, { retryAfterMs: retryMs });
 
-interface Running {
+interface Running extends Bagged {
   readonly ex: Exchange;
   readonly endsAt: number;
   readonly end: (outcome: Outcome) => void;
@@ -55,7 +56,9 @@ class Slots {
   readonly #max: number;
   readonly #maxEach: number;
   readonly #what: string;
-  readonly #taken: Map<string, number> = new Map();
+  /** How many each has; who has none stays for a while, as most come again (see `Bag`). */
+  readonly #taken: Map<string, { count: number }> = new Map();
+  #pruneAt = 1_000;
   #all = 0;
 
   constructor(max: number, maxEach: number, what: string) {
@@ -68,9 +71,9 @@ class Slots {
   take(caller: string): Failure | undefined {
     if (this.#all >= this.#max) return busy(this.#what);
     if (caller !== "") {
-      const taken = this.#taken.get(caller) ?? 0;
-      if (taken >= this.#maxEach) return tooMany(this.#what);
-      this.#taken.set(caller, taken + 1);
+      const taken = this.#taken.get(caller) ?? this.#add(caller);
+      if (taken.count >= this.#maxEach) return tooMany(this.#what);
+      taken.count++;
     }
     this.#all++;
     return undefined;
@@ -79,9 +82,18 @@ class Slots {
   free(caller: string): void {
     this.#all--;
     if (caller === "") return;
-    const taken = this.#taken.get(caller) ?? 0;
-    if (taken <= 1) this.#taken.delete(caller);
-    else this.#taken.set(caller, taken - 1);
+    const taken = this.#taken.get(caller);
+    if (taken !== undefined) taken.count--;
+  }
+
+  #add(caller: string): { count: number } {
+    if (this.#taken.size >= this.#pruneAt) {
+      for (const [name, { count }] of this.#taken) if (count === 0) this.#taken.delete(name);
+      this.#pruneAt = Math.max(1_000, 2 * this.#taken.size);
+    }
+    const taken = { count: 0 };
+    this.#taken.set(caller, taken);
+    return taken;
   }
 }
 
@@ -89,8 +101,7 @@ export class Load {
   readonly calls: Slots;
   readonly streams: Slots;
   readonly #timeoutMs: number;
-  /** In the order in which they began, which is that in which their time is up. */
-  readonly #running: Set<Running> = new Set();
+  readonly #running: Bag<Running> = new Bag();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: LoadOptions) {
@@ -100,15 +111,25 @@ export class Load {
     this.#timeoutMs = limits.callTimeoutMs;
   }
 
-  /** Lets a call go on until its time is up. @param outcome - never rejects */
-  limit(outcome: Promise<Outcome>, ex: Exchange): Promise<Outcome> {
-    if (this.#timeoutMs === Number.POSITIVE_INFINITY) return outcome;
+  /**
+   * Lets a call go on until its time is up.
+   *
+   * @param outcome - never rejects
+   * @param onDone - called when the call is over, whatever its caller was told before
+   */
+  limit(outcome: Promise<Outcome>, ex: Exchange, onDone: () => void): Promise<Outcome> {
     return new Promise((resolve) => {
-      const running = { ex, endsAt: performance.now() + this.#timeoutMs, end: resolve };
+      const running = {
+        ex,
+        endsAt: performance.now() + this.#timeoutMs,
+        end: resolve,
+        place: -1,
+      };
       this.#running.add(running);
       this.#arm();
       void outcome.then((found) => {
         this.#running.delete(running);
+        onDone();
         resolve(found);
       });
     });
@@ -116,7 +137,7 @@ export class Load {
 
   /** One timer for all, and none where nothing runs: most calls end long before their time. */
   #arm(): void {
-    if (this.#timer !== undefined) return;
+    if (this.#timer !== undefined || this.#timeoutMs === Number.POSITIVE_INFINITY) return;
     this.#timer = setTimeout(() => this.#sweep(), Math.min(this.#timeoutMs, 1_000));
     letGo(this.#timer);
   }
@@ -124,8 +145,8 @@ export class Load {
   #sweep(): void {
     this.#timer = undefined;
     const now = performance.now();
-    for (const running of this.#running) {
-      if (running.endsAt > now) break;
+    for (const running of this.#running.all()) {
+      if (running.endsAt > now) continue;
       this.#running.delete(running);
       // Told first, or its caller would only hear that it was cancelled.
       running.end(failure("internal", `the call was ended after ${this.#timeoutMs} ms`));
