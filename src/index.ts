@@ -61,6 +61,16 @@ export type { FromJsonSchema } from "./core/json-schema-types.ts";
 export type { KeyStore, RingKey } from "./core/key-store.ts";
 export { type Log, type LogEntry, logToConsole } from "./core/log.ts";
 export type {
+  AroundCall,
+  AskingResult,
+  CallResult,
+  Listed,
+  ListResult,
+  Middleware,
+  MiddlewareCall,
+  ToolResult,
+} from "./core/middleware.ts";
+export type {
   Annotations,
   CacheHints,
   ClientCapabilities,
@@ -73,7 +83,15 @@ export type {
   ToolAnnotations,
 } from "./core/model.ts";
 export { MemoryOneTime, type MemoryOneTimeOptions, type OneTimeStore } from "./core/one-time.ts";
-export type { Failure, FailureKind } from "./core/outcome.ts";
+export type {
+  CompletionValue,
+  ContentsValue,
+  DescriptionValue,
+  EmptyValue,
+  Failure,
+  FailureKind,
+  MessagesValue,
+} from "./core/outcome.ts";
 export type { Answer, Root, Sample, SampleRequest } from "./core/question.ts";
 export type { StateKeysOptions } from "./core/request-state.ts";
 export type {
@@ -128,7 +146,9 @@ export type { GuardOptions } from "./server/guard.ts";
 export type { HttpReply, HttpRequest } from "./server/http.ts";
 export type { StoreOptions } from "./server/kept.ts";
 export { createLegacySse, type LegacySse, type LegacySseOptions } from "./server/legacy-sse.ts";
+export type { LoadOptions } from "./server/load.ts";
 export { type MemoryChannel, openMemoryChannel } from "./server/memory-channel.ts";
+export type { RateLimiter, RateLimitOptions, RateOptions } from "./server/rate-limits.ts";
 export type { ReadyState } from "./server/readiness.ts";
 export type { Cursor, EventHub, HubEvent } from "./stores/event-hub.ts";
 export type { KeyStoreOptions } from "./stores/key-store.ts";

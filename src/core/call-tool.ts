@@ -8,11 +8,30 @@ import type { ToolEntry } from "./entries.ts";
 import { McpError, Rejection } from "./errors.ts";
 import { control } from "./exchange.ts";
 import { Pause } from "./inquiry.ts";
-import { errorText, failure, type Outcome, type ToolValue, words } from "./outcome.ts";
+import {
+  errorText,
+  type Failure,
+  failure,
+  type Outcome,
+  type ToolValue,
+  words,
+} from "./outcome.ts";
 import { listIssues, type Validation } from "./schema.ts";
 import { toUnavailable } from "./unavailable.ts";
 
 export function callTool(name: string, args: JsonObject, run: Run): Awaitable<Outcome> {
+  const tool = findTool(name, run);
+  if ("failure" in tool) return tool;
+  try {
+    const outcome = start(tool, args, run);
+    return isPromise(outcome) ? outcome.catch((cause) => toolThrew(name, cause, run)) : outcome;
+  } catch (cause) {
+    return toolThrew(name, cause, run);
+  }
+}
+
+/** The tool, for a caller that may see and use it. */
+function findTool(name: string, run: Run): ToolEntry | Failure {
   const tool = run.service.registry.tool(name, run.view, run.access);
   if (tool === undefined) {
     return failure(
@@ -20,14 +39,13 @@ export function callTool(name: string, args: JsonObject, run: Run): Awaitable<Ou
       `Unknown tool: ${shorten(name)}; tools/list names those there are`,
     );
   }
-  const lack = findLack(`the tool ${tool.name}`, tool.restriction, run.access);
-  if (lack !== undefined) return lack;
-  try {
-    const outcome = start(tool, args, run);
-    return isPromise(outcome) ? outcome.catch((cause) => thrown(tool, cause, run)) : outcome;
-  } catch (cause) {
-    return thrown(tool, cause, run);
-  }
+  return findLack(`the tool ${tool.name}`, tool.restriction, run.access) ?? tool;
+}
+
+/** Content in place of what the tool would return, held to what the tool declares. */
+export function answerForTool(name: string, content: Content, run: Run): Awaitable<Outcome> {
+  const tool = findTool(name, run);
+  return "failure" in tool ? tool : finishContent(tool, content, run);
 }
 
 function start(tool: ToolEntry, args: JsonObject, run: Run): Awaitable<Outcome> {
@@ -113,7 +131,8 @@ function badOutput(tool: ToolEntry, checked: Validation, { service }: Run): Outc
   return errorText(`${tool.name} failed: its result does not match what it declares`);
 }
 
-function thrown(tool: ToolEntry, cause: unknown, { service, ex }: Run): Outcome {
+/** What a throw in a tool, or on the way to it, is to the caller. */
+export function toolThrew(name: string, cause: unknown, { service, ex }: Run): Outcome {
   // A stop at a question, and a question nobody can be asked, are not the tool's failures.
   if (cause instanceof Pause || cause instanceof Rejection || control.isPaused(ex)) throw cause;
   if (ex.cancelled) return failure("cancelled", "the caller cancelled this request");
@@ -121,13 +140,17 @@ function thrown(tool: ToolEntry, cause: unknown, { service, ex }: Run): Outcome 
   if (unavailable !== undefined) return unavailable;
   if (cause instanceof McpError) {
     if (cause.cause !== undefined) {
-      service.log({ level: "warning", message: `tool ${tool.name} failed`, cause: cause.cause });
+      service.log({
+        level: "warning",
+        message: `tool ${shorten(name)} failed`,
+        cause: cause.cause,
+      });
     }
     if (cause.code === "failed") return errorText(cause.message);
     return failure("invalid-params", cause.message, cause.data);
   }
-  service.log({ level: "error", message: `tool ${tool.name} threw`, cause });
-  return errorText(`${tool.name} failed; the server's log says why`);
+  service.log({ level: "error", message: `tool ${shorten(name)} threw`, cause });
+  return errorText(`${shorten(name)} failed; the server's log says why`);
 }
 
 /** Names from outside are repeated back short: an error is no place to carry a megabyte. */

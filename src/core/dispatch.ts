@@ -1,6 +1,7 @@
 /** From an operation to its outcome, in no revision's terms. */
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import type { Access } from "./access.ts";
+import type { Around } from "./around.ts";
 import type { Call, Operation } from "./call.ts";
 import { callTool } from "./call-tool.ts";
 import { complete } from "./complete.ts";
@@ -22,6 +23,8 @@ export interface Service {
   readonly registry: Registry;
   readonly log: Log;
   readonly cache: { readonly lists: CacheHints; readonly reads: CacheHints };
+  /** What stands around every operation; undefined where nothing does. */
+  readonly around: Around | undefined;
 }
 
 export interface Run {
@@ -38,11 +41,18 @@ export interface Run {
 
 /** Never throws and never rejects: what a handler throws becomes an outcome and a log entry. */
 export function dispatch(call: Call, run: Run): Awaitable<Outcome> {
-  const resumed = resume(call, run);
-  return after(resumed, (found) => {
+  const { around } = run.service;
+  const outcome =
+    around === undefined ? begin(call, run) : around(call, run, () => begin(call, run));
+  // Only who listens can be gone without an outcome.
+  return after(outcome, (found) => settle(call, found ?? empty, run));
+}
+
+function begin(call: Call, run: Run): Awaitable<Outcome> {
+  return after(resume(call, run), (found) => {
     if (found?.kind === "resumed") control.resume(run.ex, found);
     else if (found !== undefined) return found;
-    return after(attempt(call, run), (outcome) => settle(call, outcome, run));
+    return attempt(call, run);
   });
 }
 
@@ -138,7 +148,7 @@ function isOffered(asked: Operation, registry: Registry): boolean {
   }
 }
 
-function broken({ operation }: Call, cause: unknown, { service, ex }: Run): Outcome {
+export function broken({ operation }: Call, cause: unknown, { service, ex }: Run): Outcome {
   if (cause instanceof Rejection) return cause.failure;
   const unavailable = toUnavailable(cause, service.log);
   if (unavailable !== undefined) return unavailable;

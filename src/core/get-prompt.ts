@@ -7,22 +7,15 @@ import type { PromptReturn } from "./declaration.ts";
 import type { Run } from "./dispatch.ts";
 import type { PromptEntry } from "./entries.ts";
 import { McpError } from "./errors.ts";
-import { failure, type MessagesValue, type Outcome } from "./outcome.ts";
+import { type Failure, failure, type MessagesValue, type Outcome } from "./outcome.ts";
 
 export function getPrompt(
   name: string,
   args: Readonly<Record<string, string>>,
   run: Run,
 ): Awaitable<Outcome> {
-  const prompt = run.service.registry.prompt(name, run.view, run.access);
-  if (prompt === undefined) {
-    return failure(
-      "invalid-params",
-      `Unknown prompt: ${shorten(name)}; prompts/list names those there are`,
-    );
-  }
-  const lack = findLack(`the prompt ${prompt.name}`, prompt.restriction, run.access);
-  if (lack !== undefined) return lack;
+  const prompt = findPrompt(name, run);
+  if ("failure" in prompt) return prompt;
   const missing = prompt.arguments.find(
     (argument) => argument.required === true && !Object.hasOwn(args, argument.name),
   );
@@ -36,10 +29,22 @@ export function getPrompt(
     const outcome = after(prompt.get(args as never, run.ex), (returned) =>
       finish(prompt, returned),
     );
-    return isPromise(outcome) ? outcome.catch(thrown) : outcome;
+    return isPromise(outcome) ? outcome.catch(promptThrew) : outcome;
   } catch (cause) {
-    return thrown(cause);
+    return promptThrew(cause);
   }
+}
+
+/** The prompt, for a caller that may see and use it. */
+export function findPrompt(name: string, run: Run): PromptEntry | Failure {
+  const prompt = run.service.registry.prompt(name, run.view, run.access);
+  if (prompt === undefined) {
+    return failure(
+      "invalid-params",
+      `Unknown prompt: ${shorten(name)}; prompts/list names those there are`,
+    );
+  }
+  return findLack(`the prompt ${prompt.name}`, prompt.restriction, run.access) ?? prompt;
 }
 
 function finish(prompt: PromptEntry, returned: PromptReturn): MessagesValue {
@@ -56,7 +61,8 @@ function messages(description: string | undefined, list: MessagesValue["messages
   return { kind: "messages", description, messages: list };
 }
 
-function thrown(cause: unknown): Outcome {
+/** What a throw in a prompt, or on the way to it, is to the caller. */
+export function promptThrew(cause: unknown): Outcome {
   if (!(cause instanceof McpError)) throw cause;
   const kind = cause.code === "failed" ? "internal" : "invalid-params";
   return failure(kind, cause.message, cause.data);

@@ -20,6 +20,7 @@ export type FailureKind =
   | "missing-session"
   | "cancelled"
   | "unavailable"
+  | "rate-limited"
   | "internal"
   | "unauthorized"
   | "insufficient-scope"

@@ -9,31 +9,45 @@ import type { Run } from "./dispatch.ts";
 import type { ResourceEntry, TemplateEntry } from "./entries.ts";
 import { McpError } from "./errors.ts";
 import type { CacheHints, ResourceContents } from "./model.ts";
-import { failure, type Outcome } from "./outcome.ts";
+import { type Failure, failure, type Outcome } from "./outcome.ts";
 
 export function readResource(uri: string, run: Run): Awaitable<Outcome> {
   try {
-    const outcome = find(uri, run);
-    return isPromise(outcome) ? outcome.catch((cause) => thrown(uri, cause)) : outcome;
+    const outcome = read(uri, run);
+    return isPromise(outcome) ? outcome.catch((cause) => resourceThrew(uri, cause)) : outcome;
   } catch (cause) {
-    return thrown(uri, cause);
+    return resourceThrew(uri, cause);
   }
 }
 
-function find(uri: string, run: Run): Awaitable<Outcome> {
+function read(uri: string, run: Run): Awaitable<Outcome> {
+  const found = findResource(uri, run);
+  if ("failure" in found) return found;
+  if (found.list === "resources") {
+    return after(found.read(uri, run.ex), (returned) => finish(found, uri, returned, run));
+  }
+  const { entry, variables } = found;
+  return after(entry.read(variables, run.ex), (returned) => finish(entry, uri, returned, run));
+}
+
+interface Matched {
+  readonly list: "templates";
+  readonly entry: TemplateEntry;
+  readonly variables: Parameters<TemplateEntry["read"]>[0];
+}
+
+/** What is to be read, for a caller that may see and read it. */
+export function findResource(uri: string, run: Run): ResourceEntry | Matched | Failure {
   const { registry } = run.service;
   const declared = registry.resource(uri, run.view, run.access);
   if (declared !== undefined) {
-    const lack = findLack(`the resource ${declared.name}`, declared.restriction, run.access);
-    if (lack !== undefined) return lack;
-    return after(declared.read(uri, run.ex), (returned) => finish(declared, uri, returned, run));
+    return findLack(`the resource ${declared.name}`, declared.restriction, run.access) ?? declared;
   }
   for (const entry of registry.templates(run.view, run.access)) {
     const variables = entry.template.match(uri);
     if (variables === undefined) continue;
     const lack = findLack(`the resource ${entry.name}`, entry.restriction, run.access);
-    if (lack !== undefined) return lack;
-    return after(entry.read(variables, run.ex), (returned) => finish(entry, uri, returned, run));
+    return lack ?? { list: "templates", entry, variables };
   }
   return notFound(uri);
 }
@@ -74,11 +88,12 @@ function toContents(
   return { ...base, blob: toBase64(part.blob) };
 }
 
-function notFound(uri: string, message = `Resource not found: ${shorten(uri)}`): Outcome {
+function notFound(uri: string, message = `Resource not found: ${shorten(uri)}`): Failure {
   return failure("resource-not-found", message, { uri });
 }
 
-function thrown(uri: string, cause: unknown): Outcome {
+/** What a throw in a resource, or on the way to it, is to the caller. */
+export function resourceThrew(uri: string, cause: unknown): Outcome {
   if (!(cause instanceof McpError)) throw cause;
   switch (cause.code) {
     case "not-found":

@@ -1,5 +1,6 @@
 /** Where an author declares: once, for every revision. */
 
+import { type Around, compose } from "./around.ts";
 import { Changes } from "./changes.ts";
 import { compilePrompt, compileResource, compileTemplate, compileTool } from "./compile.ts";
 import type {
@@ -13,8 +14,9 @@ import type {
   ToolHandler,
   ToolOptions,
 } from "./declaration.ts";
-import type { Service } from "./dispatch.ts";
+import { broken, type Service } from "./dispatch.ts";
 import { type Log, logToConsole } from "./log.ts";
+import type { Middleware } from "./middleware.ts";
 import type { CacheHints, Implementation } from "./model.ts";
 import { type Entry, Registry } from "./registry.ts";
 import { type StateKeysOptions, StateSealer } from "./request-state.ts";
@@ -86,6 +88,8 @@ export class Server implements Service {
   readonly log: Log;
   readonly states: StateSealer;
   readonly changes: Changes = new Changes();
+  #around: Around | undefined;
+  #middleware: readonly Middleware[] = [];
   readonly #schemaCompiler: SchemaCompiler;
   readonly #simplify: (schema: JsonSchema) => JsonSchema;
 
@@ -150,6 +154,34 @@ export class Server implements Service {
     handler: PromptHandler<Args>,
   ): Declared {
     return this.#add(compilePrompt(name, options, handler));
+  }
+
+  /**
+   * Puts something around every operation, inside what was put there before: audit, quotas,
+   * caching. It concerns the calls that begin from then on; where asking takes rounds, each
+   * round is one. Without any, calls cost nothing for it.
+   */
+  use(middleware: Middleware): Declared {
+    // The same function may stand there twice.
+    const one: Middleware = (call, next) => middleware(call, next);
+    this.#surround([...this.#middleware, one]);
+    return {
+      remove: () => {
+        const isThere = this.#middleware.includes(one);
+        this.#surround(this.#middleware.filter((each) => each !== one));
+        return isThere;
+      },
+    };
+  }
+
+  /** What {@link use} made, for whoever runs an operation. */
+  get around(): Around | undefined {
+    return this.#around;
+  }
+
+  #surround(middleware: readonly Middleware[]): void {
+    this.#middleware = middleware;
+    this.#around = compose(middleware, broken);
   }
 
   /**

@@ -25,6 +25,11 @@ export function unavailable(message: string, retryAfterMs: number): Failure {
   return failure("unavailable", message, { retryAfterMs });
 }
 
+/** Whether waiting helps, so that its caller is told how long. */
+export function isPassing({ failure: kind }: Failure): boolean {
+  return kind === "unavailable" || kind === "rate-limited";
+}
+
 /** When to come back, in whole seconds, for a `Retry-After` header. */
 export function retryAfterSeconds({ data }: Failure): number {
   const ms = data?.["retryAfterMs"];

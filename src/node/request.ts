@@ -40,6 +40,10 @@ export class NodeRequest implements HttpRequest {
     return this.#find?.();
   }
 
+  get address(): string | undefined {
+    return this.#incoming.socket.remoteAddress;
+  }
+
   body(maxBytes: number): Promise<Uint8Array | "too-large"> {
     return readBody(this.#incoming, maxBytes);
   }

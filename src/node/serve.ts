@@ -9,10 +9,17 @@ import { createLegacySse, type LegacySse } from "../server/legacy-sse.ts";
 import { Connections } from "./connections.ts";
 import { toNodeHandler } from "./handler.ts";
 import { type HealthOptions, withHealth } from "./health.ts";
+import {
+  type HttpLimitOptions,
+  limitServer,
+  toHttpLimits,
+  toServerOptions,
+  withFewHeaders,
+} from "./http-limits.ts";
 import { within } from "./within.ts";
 import { startWorkers } from "./workers.ts";
 
-export interface ServeOptions extends EndpointOptions {
+export interface ServeOptions extends EndpointOptions, HttpLimitOptions {
   /** 0 takes a free one. @default 8080 */
   readonly port?: number | undefined;
   /** The address to bind. One that others can reach needs `allowedHosts`. @default "127.0.0.1" */
@@ -80,7 +87,10 @@ export async function serve(server: Server, options: ServeOptions = {}): Promise
   const handler = toNodeHandler(legacy === undefined ? endpoint : both(endpoint, legacy));
   const { health = true } = options;
   const told = health === true ? {} : health;
-  const http = createHttpServer(told === false ? handler : withHealth(told, endpoint, handler));
+  const limits = toHttpLimits(options);
+  const whole = told === false ? handler : withHealth(told, endpoint, handler);
+  const http = createHttpServer(toServerOptions(limits), withFewHeaders(limits, whole));
+  limitServer(http, limits);
   const connections = new Connections(http);
   const { port } = await listen(http, options.port ?? 8080, host);
   const drainMs = options.drainMs ?? 10_000;

@@ -25,6 +25,8 @@ export const handshakeFailures: FailureTable = {
   cancelled: [-32800, 200],
   // Not done, and worth another try: over HTTP a 503 with its Retry-After says the same.
   unavailable: [-32603, 503],
+  // The same, because its caller asks for too much rather than because the server is away.
+  "rate-limited": [-32603, 429],
   "unknown-session": [-32001, 404],
   "missing-session": [-32600, 400],
   unauthorized: [-32600, 401],

@@ -8,7 +8,7 @@ import type { Log } from "../core/log.ts";
 import { type Failure, failure, type Outcome } from "../core/outcome.ts";
 import type { StateSealer } from "../core/request-state.ts";
 import type { Server } from "../core/server.ts";
-import { retryAfterSeconds, toUnavailable, unavailable } from "../core/unavailable.ts";
+import { isPassing, retryAfterSeconds, toUnavailable, unavailable } from "../core/unavailable.ts";
 import type { RequestId, RpcMessage, RpcRequest } from "../jsonrpc/message.ts";
 import type { Adapter, Binding, Decoded, Encoder } from "../revisions/adapter.ts";
 import type { SessionRecord } from "../stores/session-store.ts";
@@ -19,8 +19,10 @@ import type { ChangeFeed } from "./changes.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { Keeping } from "./keeping.ts";
 import { listen } from "./listen.ts";
+import type { Load } from "./load.ts";
 import type { Outlet } from "./outlet.ts";
 import type { PendingQuestions } from "./pending.ts";
+import type { RateLimits } from "./rate-limits.ts";
 import type { Sessions } from "./sessions.ts";
 
 /** What all messages of an endpoint are answered with. */
@@ -30,6 +32,9 @@ export interface Answerer {
   readonly states: StateSealer;
   readonly encoders: ReadonlyMap<Adapter, Encoder>;
   readonly inFlight: InFlight;
+  readonly load: Load;
+  /** Undefined where callers may ask as often as they like. */
+  readonly rates: RateLimits | undefined;
   readonly pending: PendingQuestions;
   readonly feed: ChangeFeed;
   /** Undefined on an endpoint that keeps none. */
@@ -49,6 +54,8 @@ export interface Place {
   readonly session: SessionRecord | undefined;
   /** Whose calls a cancel notice may name: a session, or a connection. */
   readonly caller: string | undefined;
+  /** Whom requests of nobody in particular are counted for, where they are counted. */
+  readonly from: string | undefined;
   readonly onDisconnect: ((callback: () => void) => void) | undefined;
   /** Where the call's own messages go, made on first use; undefined where nobody hears them. */
   readonly outlet: (() => Outlet) | undefined;
@@ -100,7 +107,7 @@ export function refuse(refused: Failure, id: RequestId | undefined, adapter: Ada
   const text = JSON.stringify({ jsonrpc: "2.0", id: echoed, error });
   const { scopes } = refused;
   if (scopes !== undefined) return { status, text, scopes };
-  if (refused.failure !== "unavailable") return { status, text };
+  if (!isPassing(refused)) return { status, text };
   return { status, text, retryAfterSeconds: retryAfterSeconds(refused) };
 }
 
@@ -145,7 +152,7 @@ function serveRequest(request: RpcRequest, place: Place, by: Answerer): Awaitabl
   const settledOn = decoded.settled?.adapter;
   const at = settledOn === undefined ? place : { ...place, adapter: settledOn };
   const ex = new Exchange(call, new CallContext(call, place, by));
-  return after(perform(request.id, call, at, ex, by), (ended) =>
+  return after(admit(request.id, call, at, ex, by), (ended) =>
     ended === undefined ? accepted : finish(ended, decoded, request.id, at, by),
   );
 }
@@ -155,6 +162,14 @@ function isKept({ operation: { kind } }: Call): boolean {
   return kind === "set-log-level" || kind === "subscribe" || kind === "unsubscribe";
 }
 
+/** Counts a request before anything of it is done, where requests are counted. */
+function admit(...asked: Parameters<typeof perform>): ReturnType<typeof perform> {
+  const [, call, { access, from }, , { rates, inFlight }] = asked;
+  if (rates === undefined) return perform(...asked);
+  const checked = rates.check(call, access, from);
+  return inFlight.count(checked).then((refused) => refused ?? perform(...asked));
+}
+
 function perform(
   id: RequestId,
   call: Call,
@@ -162,12 +177,7 @@ function perform(
   ex: Exchange,
   by: Answerer,
 ): Awaitable<Outcome | undefined> {
-  const { caller } = place;
-  if (call.operation.kind === "listen") {
-    const listening = startListening(id, call.operation.filter, place, ex, by);
-    return caller === undefined ? listening : by.inFlight.track(caller, id, ex, listening);
-  }
-  const { access } = place;
+  const { access, caller } = place;
   const { service, states } = by;
   const run = {
     service,
@@ -177,10 +187,30 @@ function perform(
     principal: access.owner,
     access,
   };
+  const slots = call.operation.kind === "listen" ? by.load.streams : by.load.calls;
+  const whose = access.owner === "" ? (caller ?? "") : access.owner;
+  const full = slots.take(whose);
+  if (full !== undefined) return full;
+  if (call.operation.kind === "listen") {
+    const { filter } = call.operation;
+    const listen = (): Promise<Outcome | undefined> => startListening(id, filter, place, ex, by);
+    const listening = service.around?.(call, run, listen) ?? listen();
+    const free = (): void => slots.free(whose);
+    void listening.then(free, free);
+    return caller === undefined ? listening : by.inFlight.track(caller, id, ex, listening);
+  }
   const outcome = dispatch(call, run);
-  if (!isPromise(outcome)) return outcome;
-  void by.inFlight.count(outcome);
-  return caller === undefined ? outcome : by.inFlight.wait(caller, id, ex, outcome);
+  if (!isPromise(outcome)) {
+    slots.free(whose);
+    return outcome;
+  }
+  // Whatever its caller was told, a handler that goes on still takes its place.
+  const over = by.inFlight.begin();
+  const limited = by.load.limit(outcome, ex, () => {
+    slots.free(whose);
+    over();
+  });
+  return caller === undefined ? limited : by.inFlight.wait(caller, id, ex, limited);
 }
 
 function startListening(

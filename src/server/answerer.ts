@@ -16,7 +16,9 @@ import type { Answerer } from "./answer.ts";
 import { ChangeFeed } from "./changes.ts";
 import { InFlight } from "./in-flight.ts";
 import type { Keeping } from "./keeping.ts";
+import { Load, type LoadOptions } from "./load.ts";
 import { PendingQuestions } from "./pending.ts";
+import { RateLimits, type RateOptions } from "./rate-limits.ts";
 import type { Sessions } from "./sessions.ts";
 
 export interface AnswererOptions {
@@ -27,6 +29,7 @@ export interface AnswererOptions {
   /** @default the server's own */
   readonly states?: StateSealer | undefined;
   readonly closing: Ending;
+  readonly limits: LoadOptions & RateOptions;
   /** Whether callers say who they are, so that answers are not for just anybody. */
   readonly authenticates?: boolean | undefined;
 }
@@ -39,7 +42,7 @@ export interface Assembled {
 export function assemble(
   server: Server,
   adapters: AdapterSet,
-  { sessions, keeping, hub, states, closing, authenticates }: AnswererOptions,
+  { sessions, keeping, hub, states, closing, limits, authenticates }: AnswererOptions,
 ): Assembled {
   const events = hub ?? new MemoryHub();
   const answerer: Answerer = {
@@ -48,6 +51,8 @@ export function assemble(
     encoders: encodersOf(server, adapters, sessions !== undefined, authenticates),
     // Only a hub that is shared can bring a cancel or an answer from elsewhere.
     inFlight: new InFlight(hub, closing),
+    load: new Load(limits),
+    rates: limits.rateLimits && new RateLimits(limits.rateLimits, server.log),
     pending: new PendingQuestions(hub),
     feed: new ChangeFeed(server, events),
     sessions,

@@ -22,11 +22,13 @@ import { type Answer, type Answerer, answer, type Place, refuse } from "./answer
 import { assemble, Binder, toAdapterSet } from "./answerer.ts";
 import { answerBatch } from "./batch.ts";
 import { matches } from "./changes.ts";
+import type { LoadOptions } from "./load.ts";
 import type { Outlet } from "./outlet.ts";
+import type { RateOptions } from "./rate-limits.ts";
 import { Sessions } from "./sessions.ts";
 
 /** What a connection serves, and its limits. */
-export interface ChannelOptions {
+export interface ChannelOptions extends LoadOptions, RateOptions {
   /** The revisions served: dates, or a set with adapters of your own. @default all five */
   readonly revisions?: AdapterSet | readonly string[] | undefined;
   /** Whether arrays of messages are served where the revision has them. @default true */
@@ -44,6 +46,11 @@ export interface ChannelOptions {
    * @default the memory of this process
    */
   readonly stores?: SharedStores | undefined;
+  /**
+   * For whom a peer of nobody in particular is counted by `rateLimits`, such as its address.
+   * @default the connection itself
+   */
+  readonly from?: string | undefined;
   /** Hears which revision each message was taken to be written in, and why. */
   readonly onSelection?: ((selection: Selection, method: string | undefined) => void) | undefined;
 }
@@ -86,6 +93,7 @@ export class Channel {
       hub: undefined,
       states: options.stores && server.states.sharing(options.stores),
       closing: this.#closing,
+      limits: options,
       authenticates: this.#access.principal !== undefined,
     }).answerer;
     this.#outlet = {
@@ -187,6 +195,7 @@ export class Channel {
       access: this.#access,
       session: adapter.era === "handshake" ? session : undefined,
       caller: this.#caller,
+      from: this.#options.from ?? this.#caller,
       onDisconnect: undefined,
       outlet: () => this.#outlet,
     };

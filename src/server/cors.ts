@@ -2,7 +2,8 @@
 import { sessionHeader } from "../revisions/preamble.ts";
 import { emptyReply, type HttpReply, type HttpRequest, withHeaders } from "./http.ts";
 
-const exposed = `${sessionHeader}, www-authenticate`;
+/** A page that is to come back later has to be able to read when. */
+const exposed = `${sessionHeader}, www-authenticate, retry-after`;
 const headerList = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:\s*,\s*[!#$%&'*+.^_`|~0-9A-Za-z-]+)*$/;
 
 /** On every answer, errors too: without it a script sees no status and no session id. */

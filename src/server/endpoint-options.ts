@@ -7,9 +7,17 @@ import type { Awaitable } from "../util/awaitable.ts";
 import type { GuardOptions } from "./guard.ts";
 import type { HttpReply, HttpRequest } from "./http.ts";
 import type { StoreOptions } from "./kept.ts";
+import type { LoadOptions } from "./load.ts";
+import type { RateOptions } from "./rate-limits.ts";
 import type { ReadyState } from "./readiness.ts";
 
-export interface EndpointOptions extends GuardOptions, StoreOptions {
+export interface EndpointOptions extends GuardOptions, StoreOptions, LoadOptions, RateOptions {
+  /**
+   * The address of a caller, for `rateLimits`. Behind a proxy it is in a header that the proxy
+   * sets; read that one alone, for every other is written by whoever calls, who would be counted
+   * as somebody else each time. @default the address of the connection, where the bridge knows it
+   */
+  readonly clientAddress?: ((request: HttpRequest) => string | undefined) | undefined;
   /** The revisions served: dates, or a set with adapters of your own. @default all five */
   readonly revisions?: AdapterSet | readonly string[] | undefined;
   /**

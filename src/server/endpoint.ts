@@ -18,7 +18,6 @@ import type { EventHub } from "../stores/event-hub.ts";
 import type { SessionRecord } from "../stores/session-store.ts";
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import { Ending } from "../util/ending.ts";
-import { isObject } from "../util/json.ts";
 import { type Answer, type Answerer, answer, type Place, refuse, refuseBroken } from "./answer.ts";
 import { assemble, Binder, toAdapterSet } from "./answerer.ts";
 import { answerBatch } from "./batch.ts";
@@ -32,6 +31,7 @@ import { Guard } from "./guard.ts";
 import { emptyReply, type HttpReply, type HttpRequest, jsonReply, streamReply } from "./http.ts";
 import { compareWorkers, openKept } from "./kept.ts";
 import type { Readiness, ReadyState } from "./readiness.ts";
+import { fromOf, pathOf, queryOf, readId } from "./request-parts.ts";
 import {
   endSessionStreams,
   openSessionStream,
@@ -84,6 +84,7 @@ class HttpEndpoint {
       ...kept,
       sessions: keepsSessions ? kept.keeping.sessions : undefined,
       closing: this.#closing,
+      limits: options,
       authenticates: options.auth !== undefined,
     });
     this.#entrance = entranceOf(options, server, this.#adapters.newest);
@@ -253,6 +254,7 @@ class HttpEndpoint {
       access,
       session: kept,
       caller: kept?.id,
+      from: this.#answerer.rates && fromOf(request, this.#options),
       onDisconnect: (callback) => request.onDisconnect(callback),
       outlet: outlet.factory,
     });
@@ -338,7 +340,28 @@ class HttpEndpoint {
     of: Pick<SessionStreamOptions, "session" | "access" | "sessions" | "adapter">,
   ): Promise<HttpReply> {
     if (!takesStream(request)) return this.#methodNotAllowed("GET without an event stream");
-    const stream = await openSessionStream({
+    const { streams } = this.#answerer.load;
+    const whose = of.access.owner === "" ? of.session.id : of.access.owner;
+    const full = streams.take(whose);
+    if (full !== undefined) return toReply(refuse(full, undefined, of.adapter), request);
+    const stream = await this.#follow(request, of).catch((cause: unknown) => {
+      streams.free(whose);
+      throw cause;
+    });
+    if (stream !== undefined) {
+      stream.onClose(() => streams.free(whose));
+      return streamReply(stream);
+    }
+    streams.free(whose);
+    const why = "Last-Event-ID names no event that can be gone on from; open the stream without it";
+    return this.#refuse(failure("invalid-request", why), of.adapter);
+  }
+
+  #follow(
+    request: HttpRequest,
+    of: Pick<SessionStreamOptions, "session" | "access" | "sessions" | "adapter">,
+  ): ReturnType<typeof openSessionStream> {
+    return openSessionStream({
       hub: this.#hub,
       feed: this.#answerer.feed,
       ...of,
@@ -347,9 +370,6 @@ class HttpEndpoint {
       keepAliveMs: this.#keepAliveMs,
       onFault: this.#onHubFault,
     });
-    if (stream !== undefined) return streamReply(stream);
-    const why = "Last-Event-ID names no event that can be gone on from; open the stream without it";
-    return this.#refuse(failure("invalid-request", why), of.adapter);
   }
 
   #methodNotAllowed(method: string): HttpReply {
@@ -375,20 +395,4 @@ function entranceOf(
   adapter: Adapter,
 ): Entrance | undefined {
   return auth && new Entrance({ auth, path, allowedHosts, server, adapter });
-}
-
-function pathOf(target: string): string {
-  const end = target.indexOf("?");
-  return end < 0 ? target : target.slice(0, end);
-}
-
-function queryOf(target: string): string {
-  const start = target.indexOf("?");
-  return start < 0 ? "" : target.slice(start + 1);
-}
-
-function readId({ json }: Preamble): RequestId | undefined {
-  if (!isObject(json)) return undefined;
-  const message = readMessage(json);
-  return message.kind === "request" ? message.id : undefined;
 }

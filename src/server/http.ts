@@ -13,6 +13,8 @@ export interface HttpRequest {
   /** The `Host` header, or the authority of the URL; undefined when it is missing or doubled. */
   readonly host: string | undefined;
   readonly headers: HeaderLookup;
+  /** The address that the connection comes from, where the bridge knows it: a proxy's, behind one. */
+  readonly address?: string | undefined;
   /** Whom a framework's own middleware found out; an endpoint without `auth` does not take one. */
   readonly principal?: Principal | undefined;
   /** The bytes of the body, counted as they come; the rest of a longer one is not read. */

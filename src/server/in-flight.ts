@@ -46,14 +46,21 @@ export class InFlight {
 
   /** Counts what is to be finished before the process may end. */
   count<T>(running: Promise<T>): Promise<T> {
-    this.#busy++;
-    const done = (): void => {
-      this.#busy--;
-      if (this.#busy === 0) for (const callback of this.#whenIdle.splice(0)) callback();
-    };
-    running.then(done, done);
+    const over = this.begin();
+    running.then(over, over);
     return running;
   }
+
+  /** The same for what tells its end itself. @returns what is to be called then, once */
+  begin(): () => void {
+    this.#busy++;
+    return this.#over;
+  }
+
+  readonly #over = (): void => {
+    this.#busy--;
+    if (this.#busy === 0) for (const callback of this.#whenIdle.splice(0)) callback();
+  };
 
   /** Resolves when nothing is left to be finished; undefined where nothing is. */
   idle(): Promise<void> | undefined {

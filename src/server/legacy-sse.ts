@@ -22,16 +22,22 @@ import { toAdapterSet } from "./answerer.ts";
 import { toReply } from "./call-outlet.ts";
 import { Channel, type ChannelOptions } from "./channel.ts";
 import { allowOrigin, preflight } from "./cors.ts";
+import type { EndpointOptions } from "./endpoint-options.ts";
 import { Entrance, takenByAuth } from "./entrance.ts";
 import { EventStream } from "./event-stream.ts";
 import { onExpiry } from "./expiry.ts";
 import { serveFetch } from "./fetch.ts";
 import { Guard, type GuardOptions } from "./guard.ts";
 import { emptyReply, type HttpReply, type HttpRequest, jsonReply, streamReply } from "./http.ts";
+import { Load } from "./load.ts";
 import { admitsStream, isJson } from "./media.ts";
+import { fromOf, pathOf } from "./request-parts.ts";
 
 /** Where HTTP+SSE is served, what is let in, and what is kept where. */
-export interface LegacySseOptions extends GuardOptions, Omit<ChannelOptions, "access"> {
+export interface LegacySseOptions
+  extends GuardOptions,
+    Pick<EndpointOptions, "clientAddress">,
+    Omit<ChannelOptions, "access" | "from"> {
   /** Who may open streams and post to them, as on the endpoint. @default nobody is asked */
   readonly auth?: AuthOptions | undefined;
   /** How long a stream is silent at most, in milliseconds. @default 20000 */
@@ -97,10 +103,12 @@ class SseTransport {
   readonly #messages: string;
   readonly #messagesPath: string;
   readonly #connections: Set<Connection> = new Set();
+  readonly #streams: Load["streams"];
 
   constructor(server: Server, options: LegacySseOptions) {
     this.#server = server;
     this.#options = options;
+    this.#streams = new Load(options).streams;
     this.#guard = new Guard(options);
     this.#adapters = handshakesOf(toAdapterSet(options.revisions));
     this.#store = options.sessionStore ?? options.stores?.sessions ?? new MemorySessions();
@@ -191,28 +199,40 @@ class SseTransport {
         failure("not-acceptable", "this is an event stream; accept text/event-stream"),
       );
     }
-    const id = crypto.randomUUID();
-    const created = this.#store.create({
-      id: keyOf(id),
-      revision: this.#adapters.newest.revision,
-      client: undefined,
-      capabilities: {},
-      logLevel: undefined,
-      subscriptions: [],
-      principal: access.owner,
-      values: {},
-      writeVersion: 0,
-    });
-    return after(created, () => this.#stream(id, access));
+    const full = this.#streams.take(access.owner);
+    if (full !== undefined) return toReply(refuse(full, undefined, this.#adapters.newest), request);
+    return this.#begin(access, request);
   }
 
-  #stream(id: string, access: Access): Awaitable<HttpReply> {
+  async #begin(access: Access, request: HttpRequest): Promise<HttpReply> {
+    const id = crypto.randomUUID();
+    try {
+      await this.#store.create({
+        id: keyOf(id),
+        revision: this.#adapters.newest.revision,
+        client: undefined,
+        capabilities: {},
+        logLevel: undefined,
+        subscriptions: [],
+        principal: access.owner,
+        values: {},
+        writeVersion: 0,
+      });
+    } catch (cause) {
+      this.#streams.free(access.owner);
+      throw cause;
+    }
+    return this.#stream(id, access, request);
+  }
+
+  #stream(id: string, access: Access, request: HttpRequest): Awaitable<HttpReply> {
     const stream = new EventStream(this.#options.keepAliveMs);
     const send = (text: string) => stream.write(encodeEvent({ event: "message", data: text }));
     const channel = new Channel(this.#server, send, {
       ...this.#options,
       revisions: this.#adapters,
       access,
+      from: this.#options.rateLimits && fromOf(request, this.#options),
     });
     const ended = new AbortController();
     const connection: Connection = { stream, channel };
@@ -222,6 +242,7 @@ class SseTransport {
     stream.onClose(onExpiry(access, () => stream.end()));
     stream.onClose(() => {
       this.#connections.delete(connection);
+      this.#streams.free(access.owner);
       clearInterval(touching);
       ended.abort();
       void channel.close();
@@ -300,11 +321,6 @@ function handshakesOf(adapters: AdapterSet): AdapterSet {
   );
 }
 
-function pathOf(target: string): string {
-  return target.split("?")[0] ?? "";
-}
-
-/** Apart from the sessions of an endpoint that keeps its own in the same store. */
 function keyOf(id: string): string {
   return `sse-${id}`;
 }

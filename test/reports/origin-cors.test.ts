@@ -1,5 +1,5 @@
 /** Who may call at all: hosts, origins, and what a browser is let to read. */
-import { createEndpoint } from "anyrev/node";
+import { createEndpoint, createServer } from "anyrev/node";
 import { describe, expect, it } from "vitest";
 import { createFixture } from "../../fixture/declare.ts";
 import { bridges, openBridge, toRequest } from "../support/bridges.ts";
@@ -157,4 +157,18 @@ it("R115: a page can read even that the server failed", async () => {
   expect(answer.status).toBe(500);
   expect(answer.headers.get("access-control-allow-origin")).toBe(origin);
   expect(await answer.text()).not.toContain("the store is gone");
+});
+
+it("R115: a page that asks too often can read when to come back", async () => {
+  const limiter = { consume: () => Promise.reject({ msBeforeNext: 1_500 }) };
+  const server = createServer({ name: "busy", version: "1" });
+  server.tool("any", {}, () => "any");
+  await using bridge = await openBridge("node", server, { rateLimits: { limiter } });
+  const origin = "http://localhost:5173";
+  const message = request("2026-07-28", 1, "tools/list");
+  const headers = { ...headersFor("2026-07-28", message), origin };
+  const { status, headers: told } = await bridge.send({ headers, body: JSON.stringify(message) });
+  expect([status, told.get("retry-after")]).toEqual([429, "2"]);
+  expect(told.get("access-control-allow-origin")).toBe(origin);
+  expect(told.get("access-control-expose-headers")?.split(", ")).toContain("retry-after");
 });

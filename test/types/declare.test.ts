@@ -365,3 +365,31 @@ describe("the arguments of a prompt", () => {
     });
   });
 });
+
+describe("what a middleware sees", () => {
+  test("is told apart by the operation, and its result by the kind", () => {
+    newServer().use(async (call, next) => {
+      expectTypeOf(call.owner).toEqualTypeOf<string>();
+      // @ts-expect-error Not every operation has a target.
+      call.target;
+      if (call.operation === "call-tool") {
+        expectTypeOf(call.target).toEqualTypeOf<string>();
+        expectTypeOf(call.arguments).toEqualTypeOf<Readonly<Record<string, unknown>>>();
+      }
+      if (call.operation === "get-prompt") {
+        expectTypeOf(call.arguments).toEqualTypeOf<Readonly<Record<string, string>>>();
+      }
+      if (call.operation === "list") {
+        expectTypeOf(call.list).toEqualTypeOf<"tools" | "resources" | "templates" | "prompts">();
+      }
+      const result = await next();
+      if (result.kind === "tool") {
+        expectTypeOf(result.isError).toEqualTypeOf<boolean | undefined>();
+        expectTypeOf(result.structured).toEqualTypeOf<unknown>();
+      }
+      return result;
+    });
+    // @ts-expect-error It has to return a result.
+    newServer().use(async (_, next) => void (await next()));
+  });
+});
