@@ -2,6 +2,7 @@
 import type { LogLevel } from "../core/call.ts";
 import type { ClientCapabilities, Implementation } from "../core/model.ts";
 import type { ParamHeader } from "../core/param-header.ts";
+import type { Telemetry } from "../core/telemetry.ts";
 import { describe, type RequestId } from "../jsonrpc/message.ts";
 import type { Adapter } from "../revisions/adapter.ts";
 import { Bag, type Bagged } from "../util/bag.ts";
@@ -11,6 +12,7 @@ import { isObject, type JsonObject } from "../util/json.ts";
 import { ClientError } from "./errors.ts";
 import type { Received, Transport } from "./transport.ts";
 import { Watch, type WatchOptions } from "./watch.ts";
+import { watchedExchange } from "./watched.ts";
 
 /** Progress of a call, as its server reports it. */
 export interface Progress {
@@ -26,6 +28,8 @@ export interface Speaker {
   capabilities(adapter: Adapter): ClientCapabilities;
   readonly logLevel: LogLevel | undefined;
   readonly mirrors: "as-specified" | "always";
+  /** Watches each request; undefined where nobody does. */
+  readonly telemetry: Telemetry | undefined;
 }
 
 export interface ExchangeOptions extends WatchOptions {
@@ -74,7 +78,18 @@ export class Link {
   }
 
   /** Sends one request. @returns its result, as it came. @throws ClientError */
-  async exchange(
+  exchange(method: string, params: JsonObject, options: ExchangeOptions): Promise<JsonObject> {
+    const { telemetry } = this.#speaker;
+    if (telemetry === undefined) return this.#exchange(method, params, options);
+    const { adapter, transport } = this;
+    // The id that it will get: nothing else is sent until it has it.
+    const request = { id: this.#lastId + 1, method, params, adapter, transport };
+    return watchedExchange(request, telemetry, (carrying) =>
+      this.#exchange(method, carrying, options),
+    );
+  }
+
+  async #exchange(
     method: string,
     params: JsonObject,
     options: ExchangeOptions,

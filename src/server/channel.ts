@@ -7,6 +7,7 @@
 import { type Access, local } from "../core/access.ts";
 import { failure } from "../core/outcome.ts";
 import type { Server } from "../core/server.ts";
+import type { Network, Telemetry } from "../core/telemetry.ts";
 import { readMessage } from "../jsonrpc/message.ts";
 import { findFault } from "../jsonrpc/scan.ts";
 import type { Adapter } from "../revisions/adapter.ts";
@@ -18,6 +19,7 @@ import type { SessionRecord } from "../stores/session-store.ts";
 import type { SharedStores } from "../stores/shared-stores.ts";
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import { Ending } from "../util/ending.ts";
+import { tellRefusal } from "./access-log.ts";
 import { type Answer, type Answerer, answer, type Place, refuse } from "./answer.ts";
 import { assemble, Binder, toAdapterSet } from "./answerer.ts";
 import { answerBatch } from "./batch.ts";
@@ -44,6 +46,10 @@ export interface ChannelOptions {
    * @default the memory of this process
    */
   readonly stores?: SharedStores | undefined;
+  /** Watches each message, such as `openTelemetry` of `anyrev/telemetry`. @default nobody */
+  readonly telemetry?: Telemetry | undefined;
+  /** What the messages come over, for whoever watches. @default it is not told */
+  readonly network?: Network | undefined;
   /** Hears which revision each message was taken to be written in, and why. */
   readonly onSelection?: ((selection: Selection, method: string | undefined) => void) | undefined;
 }
@@ -87,6 +93,8 @@ export class Channel {
       states: options.stores && server.states.sharing(options.stores),
       closing: this.#closing,
       authenticates: this.#access.principal !== undefined,
+      telemetry: options.telemetry,
+      network: options.network,
     }).answerer;
     this.#outlet = {
       send: (message) => send(JSON.stringify(message)),
@@ -145,7 +153,8 @@ export class Channel {
     this.#answerer.service.log({ level: "error", message: "a message could not be served", cause });
   }
 
-  #reply({ text, sessionId }: Answer): void {
+  #reply({ text, sessionId, refused }: Answer): void {
+    if (refused !== undefined) tellRefusal(this.#answerer.service.logger, refused.reason);
     if (text !== undefined) this.#send(text);
     if (sessionId !== undefined) this.#openSession(sessionId);
   }
@@ -183,6 +192,7 @@ export class Channel {
     }
     const place: Place = {
       adapter,
+      reason,
       binding: this.#binder.bind(preamble, selection, this.#access, false),
       access: this.#access,
       session: adapter.era === "handshake" ? session : undefined,
