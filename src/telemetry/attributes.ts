@@ -30,13 +30,12 @@ export function metricAttributes(operation: Operation): Attributes {
 /** Characters of an id at most. */
 const maxId = 100;
 
+/** What a span says besides. */
 export function spanAttributes(
-  operation: Operation,
+  { id, uri, selected, sessionId }: Operation,
   nameOf: (session: string) => string,
 ): Attributes {
-  const { id, uri, selected, sessionId } = operation;
   return defined({
-    ...metricAttributes(operation),
     "jsonrpc.request.id": id === undefined ? undefined : String(id).slice(0, maxId),
     "mcp.resource.uri": uri,
     "mcp.session.id": sessionId === undefined ? undefined : nameOf(sessionId),

@@ -91,14 +91,18 @@ class Recorder implements Telemetry {
     links: Link[],
   ): { readonly watching: Watching; readonly within: Context } {
     const start = performance.now();
-    const attributes = spanAttributes(operation, (session) => this.#names.of(session));
+    const measured = metricAttributes(operation);
+    const attributes = {
+      ...measured,
+      ...spanAttributes(operation, (session) => this.#names.of(session)),
+    };
     const kind = side === "server" ? SpanKind.SERVER : SpanKind.CLIENT;
     const span = this.#tracer.startSpan(spanName(operation), { kind, attributes, links }, parent);
     const within = trace.setSpan(parent, span);
     const end = (ended: Ended): void => {
       const told = endAttributes(ended, side);
       const seconds = (performance.now() - start) / 1_000;
-      this.#histogram(side).record(seconds, { ...metricAttributes(operation), ...told }, within);
+      this.#histogram(side).record(seconds, { ...measured, ...told }, within);
       this.#finish(span, ended, told);
     };
     return { watching: { run: (work) => context.with(within, work), end }, within };
