@@ -27,7 +27,8 @@ export async function watchedExchange(
   const { carried } = watching;
   try {
     const result = await watching.run(() => send(withCarried(params, carried)));
-    watching.end({ sessionId: transport.session, isError: result["isError"] === true });
+    const revision = readSettled(request.method, result);
+    watching.end({ sessionId: transport.session, revision, isError: result["isError"] === true });
     return result;
   } catch (cause) {
     watching.end(toEnded(cause, request));
@@ -51,6 +52,13 @@ function toOperation({ id, method, params, adapter, transport }: Request): Opera
     owner: "",
     meta: isObject(meta) ? meta : undefined,
   };
+}
+
+/** Held against the form of a revision: a server could make up endlessly many. */
+function readSettled(method: string, { protocolVersion }: JsonObject): string | undefined {
+  const isRevision =
+    typeof protocolVersion === "string" && /^\d{4}-\d\d-\d\d$/.test(protocolVersion);
+  return method === "initialize" && isRevision ? protocolVersion : undefined;
 }
 
 function toEnded(cause: unknown, { transport: { session: sessionId } }: Request): Ended {

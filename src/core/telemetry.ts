@@ -41,6 +41,8 @@ export interface Operation {
 export interface Ended {
   /** The session, where a handshake opened one meanwhile. */
   readonly sessionId?: string | undefined;
+  /** The revision that a handshake settled on. */
+  readonly revision?: string | undefined;
   /** The HTTP status, where there is HTTP. */
   readonly status?: number | undefined;
   /** Why it was refused or failed, as one of few words; undefined for what went well. */

@@ -65,7 +65,7 @@ function watch(
           method,
           name: tool ?? prompt,
           id: typeof id === "string" ? id.slice(0, maxText) : id,
-          revision,
+          revision: ended.revision ?? revision,
           selected,
           outcome: outcomeOf(reason, isError),
           reason,

@@ -69,6 +69,8 @@ export interface Answer {
   readonly text: string | undefined;
   /** The session that the handshake opened. */
   readonly sessionId?: string | undefined;
+  /** The revision that the handshake settled on. */
+  readonly revision?: string | undefined;
   /** What its caller would have to be allowed. */
   readonly scopes?: readonly string[] | undefined;
   /** Tells a client how to get that. */
@@ -271,14 +273,12 @@ function keepSession(
   { access, session }: Place,
   { sessions }: Answerer,
 ): Awaitable<Answer> {
-  if (sessions === undefined) return reply;
   if (settled !== undefined) {
-    return after(sessions.open(call, settled.version, access.owner), (sessionId) => ({
-      ...reply,
-      sessionId,
-    }));
+    const { version: revision } = settled;
+    const opened = sessions?.open(call, revision, access.owner);
+    return after(opened, (sessionId) => ({ ...reply, revision, sessionId }));
   }
-  if (session === undefined) return reply;
+  if (sessions === undefined || session === undefined) return reply;
   const { operation } = call;
   switch (operation.kind) {
     case "set-log-level":

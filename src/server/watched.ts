@@ -64,9 +64,9 @@ async function ending(watching: Watching, work: () => Promise<unknown>): Promise
 }
 
 function toEnded(answer: Answer, { binding }: Place): Ended {
-  const { status, sessionId, refused, isError } = answer;
+  const { status, sessionId, revision, refused, isError } = answer;
   const overHttp = binding.http === undefined ? undefined : status;
-  return { ...refused, status: overHttp, sessionId, isError };
+  return { ...refused, status: overHttp, sessionId, revision, isError };
 }
 
 /** URIs are as long as whoever asks wants them to be. */

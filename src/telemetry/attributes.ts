@@ -48,8 +48,9 @@ const callerFaults: ReadonlySet<number> = new Set([-32_700, -32_600, -32_601, -3
 
 /** What a span and a metric say of the end, by who saw it. */
 export function endAttributes(ended: Ended, side: "server" | "client"): Attributes {
-  const { code } = ended;
+  const { code, revision } = ended;
   return defined({
+    "mcp.protocol.version": revision,
     "rpc.response.status_code": code === undefined ? undefined : String(code),
     "error.type": errorType(ended, side),
   });

@@ -93,6 +93,15 @@ describe.each(watchedRows)("telemetry in $revision over $way", (row) => {
       expect(JSON.stringify(seen.spans.map(({ attributes }) => attributes))).not.toContain(secret);
     }));
 
+  test("tells the revision that a handshake settled on", () =>
+    observe(row, async (_client, seen) => {
+      const opening = revision === "2026-07-28" ? "server/discover" : "initialize";
+      for (const span of [...seen.servers(opening), ...seen.clients(opening)]) {
+        expect(span.attributes["mcp.protocol.version"]).toBe(revision);
+      }
+      expect(seen.servers(opening).length).toBeGreaterThan(0);
+    }));
+
   test("carries baggage, and leaves alone what the caller wrote into _meta itself", () =>
     observe(row, async (client, seen) => {
       const baggage = propagation.createBaggage({ user: { value: "ann" } });
