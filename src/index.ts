@@ -98,6 +98,7 @@ export { StoreError, type StoreErrorCode, type StoreErrorOptions } from "./core/
 export type {
   Ended,
   Network,
+  OpenedSession,
   Operation,
   Telemetry,
   Watching,

@@ -12,7 +12,7 @@ import { isObject, type JsonObject } from "../util/json.ts";
 import { ClientError } from "./errors.ts";
 import type { Received, Transport } from "./transport.ts";
 import { Watch, type WatchOptions } from "./watch.ts";
-import { watchedExchange } from "./watched.ts";
+import { watchedExchange, watchedNotice } from "./watched.ts";
 
 /** Progress of a call, as its server reports it. */
 export interface Progress {
@@ -61,11 +61,17 @@ export class Link {
   /** Why there is nothing to be had any more. */
   #gone: ClientError | undefined;
   readonly #ending: Ending = new Ending();
+  /** Tells whoever watches that the session is over. */
+  #onOver: ((reason?: string) => void) | undefined;
 
   constructor(transport: Transport, adapter: Adapter, speaker: Speaker) {
     this.transport = transport;
     this.adapter = adapter;
     this.#speaker = speaker;
+  }
+
+  get telemetry(): Telemetry | undefined {
+    return this.#speaker.telemetry;
   }
 
   get gone(): ClientError | undefined {
@@ -134,6 +140,17 @@ export class Link {
 
   /** Sends a notification. @throws ClientError when it was not taken in time */
   notify(method: string, params?: JsonObject, waiting: WatchOptions = parting): Promise<void> {
+    const { telemetry } = this.#speaker;
+    if (telemetry === undefined) return this.#notify(method, params, waiting);
+    const { adapter, transport } = this;
+    const notice = { id: undefined, method, params: params ?? {}, adapter, transport };
+    return watchedNotice(notice, telemetry, (carrying) => {
+      const isBare = params === undefined && Object.keys(carrying).length === 0;
+      return this.#notify(method, isBare ? undefined : carrying, waiting);
+    });
+  }
+
+  #notify(method: string, params: JsonObject | undefined, waiting: WatchOptions): Promise<void> {
     const message = { jsonrpc: "2.0", method, ...(params === undefined ? {} : { params }) };
     return this.#send(message, waiting);
   }
@@ -188,9 +205,21 @@ export class Link {
     };
   }
 
+  /** A handshake opened a session; one before it is lost. */
+  opened(): void {
+    this.#onOver?.("session-lost");
+    const { network } = this.transport;
+    const { revision } = this.adapter;
+    this.#onOver = this.#speaker.telemetry?.opened?.({ side: "client", revision, network });
+  }
+
   /** Nothing comes any more. */
   end(why: ClientError): void {
     this.#gone ??= why;
+    // Without a cause, it was closed from this side.
+    const isMeant = why.kind === "closed" && why.cause === undefined;
+    this.#onOver?.(isMeant ? undefined : why.kind);
+    this.#onOver = undefined;
     this.#ending.end();
   }
 

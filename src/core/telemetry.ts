@@ -68,12 +68,24 @@ export interface WatchingSent extends Watching {
   readonly carried: JsonObject | undefined;
 }
 
+/** A session that a handshake opened. */
+export interface OpenedSession {
+  readonly side: "server" | "client";
+  readonly revision: string;
+  readonly network: Network | undefined;
+}
+
 /** Watches messages. No method throws: a fault of whoever watches is no fault of a call. */
 export interface Telemetry {
   /** A message that came in; undefined to let it pass. */
   received(operation: Operation): Watching | undefined;
   /** A request that is about to be sent; undefined to let it pass. */
   sent(operation: Operation): WatchingSent | undefined;
+  /**
+   * A session begins. What is returned is called once at its end, with why, where that is a
+   * fault; never for sessions whose end nobody sees.
+   */
+  opened?(session: OpenedSession): (reason?: string) => void;
 }
 
 /** Both watch; the first stands outside. */
@@ -88,6 +100,12 @@ export function together(
       const [outer, inner] = [first.sent(operation), second.sent(operation)];
       const both = nested(outer, inner);
       return both && { ...both, carried: { ...inner?.carried, ...outer?.carried } };
+    },
+    opened(session) {
+      const overs = [first.opened?.(session), second.opened?.(session)];
+      return (reason) => {
+        for (const over of overs) over?.(reason);
+      };
     },
   };
 }

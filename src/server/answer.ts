@@ -23,6 +23,7 @@ import type { Keeping } from "./keeping.ts";
 import { listen } from "./listen.ts";
 import type { Outlet } from "./outlet.ts";
 import type { PendingQuestions } from "./pending.ts";
+import type { SessionClock } from "./session-clock.ts";
 import type { Sessions } from "./sessions.ts";
 import { watched } from "./watched.ts";
 
@@ -43,6 +44,8 @@ export interface Answerer {
   readonly closing: Ending;
   /** Watches each message; undefined where nobody does. */
   readonly telemetry: Telemetry | undefined;
+  /** Times sessions; undefined where nobody wants to know. */
+  readonly clock: SessionClock | undefined;
   /** What the messages come over, where that is known. */
   readonly network: Network | undefined;
 }
@@ -271,12 +274,15 @@ function keepSession(
   reply: Answer,
   { call, settled }: Decoded,
   { access, session }: Place,
-  { sessions }: Answerer,
+  { sessions, clock }: Answerer,
 ): Awaitable<Answer> {
   if (settled !== undefined) {
     const { version: revision } = settled;
     const opened = sessions?.open(call, revision, access.owner);
-    return after(opened, (sessionId) => ({ ...reply, revision, sessionId }));
+    return after(opened, (sessionId) => {
+      if (sessionId !== undefined) clock?.begin(sessionId, revision);
+      return { ...reply, revision, sessionId };
+    });
   }
   if (sessions === undefined || session === undefined) return reply;
   const { operation } = call;

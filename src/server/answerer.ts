@@ -19,6 +19,7 @@ import { ChangeFeed } from "./changes.ts";
 import { InFlight } from "./in-flight.ts";
 import type { Keeping } from "./keeping.ts";
 import { PendingQuestions } from "./pending.ts";
+import { clockFor } from "./session-clock.ts";
 import type { Sessions } from "./sessions.ts";
 
 export interface AnswererOptions {
@@ -56,6 +57,7 @@ export function assemble(
     pending: new PendingQuestions(hub),
     feed: new ChangeFeed(server, events),
     telemetry: together(telemetry, server.logger && accessLog(server.logger)),
+    clock: clockFor(telemetry, kept.network),
     ...kept,
   };
   // A call that is finished yet may have changed something.

@@ -134,6 +134,7 @@ export class Channel {
   hangUp(): void {
     this.#closing.end();
     this.#stopTelling?.();
+    if (this.#sessionId !== undefined) this.#answerer.clock?.end(this.#sessionId);
   }
 
   /** Waits until every message that was taken is answered. */
@@ -216,7 +217,10 @@ export class Channel {
   /** From the handshake on, its peer hears of changes without having to ask. */
   #openSession(id: string): void {
     // Nothing names the one before any more; the store has room for handles beside one session.
-    if (this.#sessionId !== undefined) void this.#sessions.end(this.#sessionId);
+    if (this.#sessionId !== undefined) {
+      this.#answerer.clock?.end(this.#sessionId);
+      void this.#sessions.end(this.#sessionId);
+    }
     this.#sessionId = id;
     if (this.#closing.over) return;
     const { changes } = this.#answerer.service;

@@ -328,6 +328,7 @@ class HttpEndpoint {
 
   #end(id: string, sessions: Sessions): Awaitable<HttpReply> {
     return after(sessions.end(id), async () => {
+      this.#answerer.clock?.end(id);
       // Side by side: a hub that is away is waited for once. The session has ended either way.
       const told = await Promise.allSettled([
         (async () => this.#answerer.inFlight.cancelAllOf(id, "the session ended"))(),

@@ -3,7 +3,7 @@
  * AI; they are still in development there. What they have no name for is under `anyrev.`.
  */
 import type { Attributes } from "@opentelemetry/api";
-import type { Ended, Operation } from "../core/telemetry.ts";
+import type { Ended, Network, Operation } from "../core/telemetry.ts";
 
 /** The method, and what it is about, where that is one of few. */
 export function spanName({ method, tool, prompt }: Operation): string {
@@ -15,16 +15,34 @@ export function spanName({ method, tool, prompt }: Operation): string {
 export function metricAttributes(operation: Operation): Attributes {
   const { method, tool, prompt, revision, network } = operation;
   return defined({
+    ...networkAttributes(network),
     "mcp.method.name": method,
     "mcp.protocol.version": revision,
     "gen_ai.tool.name": tool,
     "gen_ai.operation.name": method === "tools/call" ? "execute_tool" : undefined,
     "gen_ai.prompt.name": prompt,
+  });
+}
+
+export function sessionAttributes(
+  revision: string,
+  network: Network | undefined,
+  reason: string | undefined,
+): Attributes {
+  return defined({
+    ...networkAttributes(network),
+    "mcp.protocol.version": revision,
+    "error.type": reason,
+  });
+}
+
+function networkAttributes(network: Network | undefined) {
+  return {
     "network.transport": network?.transport,
     "network.protocol.name": network?.protocol,
     "server.address": network?.address,
     "server.port": network?.port,
-  });
+  };
 }
 
 /** Characters of an id at most. */

@@ -17,9 +17,22 @@ import {
   type Tracer,
   trace,
 } from "@opentelemetry/api";
-import type { Ended, Operation, Telemetry, Watching, WatchingSent } from "../core/telemetry.ts";
+import type {
+  Ended,
+  OpenedSession,
+  Operation,
+  Telemetry,
+  Watching,
+  WatchingSent,
+} from "../core/telemetry.ts";
 import { Pseudonyms } from "../util/pseudonyms.ts";
-import { endAttributes, metricAttributes, spanAttributes, spanName } from "./attributes.ts";
+import {
+  endAttributes,
+  metricAttributes,
+  sessionAttributes,
+  spanAttributes,
+  spanName,
+} from "./attributes.ts";
 import { extract, inject } from "./trace-context.ts";
 
 export interface OpenTelemetryOptions {
@@ -50,13 +63,14 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
   return new Recorder(options);
 }
 
-type Side = "server" | "client";
+type Side = OpenedSession["side"];
+type Durations = Readonly<Record<Side, Readonly<Record<"operation" | "session", Histogram>>>>;
 
 class Recorder implements Telemetry {
   readonly #options: OpenTelemetryOptions;
   readonly #tracer: Tracer;
   readonly #names: Pseudonyms = new Pseudonyms();
-  #durations: Readonly<Record<Side, Histogram>> | undefined;
+  #durations: Durations | undefined;
 
   constructor(options: OpenTelemetryOptions) {
     this.#options = options;
@@ -71,6 +85,15 @@ class Recorder implements Telemetry {
   sent(operation: Operation): WatchingSent {
     const { watching, within } = this.#watch(operation, "client", context.active(), []);
     return { ...watching, carried: inject(within) };
+  }
+
+  opened({ side, revision, network }: OpenedSession): (reason?: string) => void {
+    const start = performance.now();
+    return (reason) => {
+      const seconds = (performance.now() - start) / 1_000;
+      const attributes = sessionAttributes(revision, network, reason);
+      this.#histograms[side].session.record(seconds, attributes);
+    };
   }
 
   /** The caller's span, where it tells one, and then a link to the one of what carried it here. */
@@ -102,7 +125,7 @@ class Recorder implements Telemetry {
     const end = (ended: Ended): void => {
       const told = endAttributes(ended, side);
       const seconds = (performance.now() - start) / 1_000;
-      this.#histogram(side).record(seconds, { ...measured, ...told }, within);
+      this.#histograms[side].operation.record(seconds, { ...measured, ...told }, within);
       this.#finish(span, ended, told);
     };
     return { watching: { run: (work) => context.with(within, work), end }, within };
@@ -120,22 +143,28 @@ class Recorder implements Telemetry {
   }
 
   /** Not before there is something to measure: the global provider may be set after this was made. */
-  #histogram(side: Side): Histogram {
+  get #histograms(): Durations {
     this.#durations ??= makeDurations(this.#options.meter ?? metrics.getMeter(name));
-    return this.#durations[side];
+    return this.#durations;
   }
 }
 
-function makeDurations(meter: Meter): Readonly<Record<Side, Histogram>> {
-  const make = (side: Side, description: string): Histogram =>
-    meter.createHistogram(`mcp.${side}.operation.duration`, {
+function makeDurations(meter: Meter): Durations {
+  const make = (of: string, description: string): Histogram =>
+    meter.createHistogram(`mcp.${of}.duration`, {
       unit: "s",
       description,
       advice: { explicitBucketBoundaries },
     });
   return {
-    server: make("server", "How long a message took from when it came in until it was answered."),
-    client: make("client", "How long a request took from when it was sent until it was answered."),
+    server: {
+      operation: make("server.operation", "From when a message came in until it was answered."),
+      session: make("server.session", "From a handshake until the end of its session."),
+    },
+    client: {
+      operation: make("client.operation", "From when a request was sent until its reply came."),
+      session: make("client.session", "From a handshake until the end of its session."),
+    },
   };
 }
 

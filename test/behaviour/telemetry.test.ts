@@ -178,6 +178,38 @@ describe.each(watchedRows)("telemetry in $revision over $way", (row) => {
       }
     }));
 
+  test("joins the two ends of a notification", () =>
+    observe(row, async (_client, seen) => {
+      const name = "notifications/initialized";
+      const count = revision === "2026-07-28" ? 0 : 1;
+      await expect.poll(() => seen.servers(name).length).toBe(count);
+      await expect.poll(() => seen.clients(name).length).toBe(count);
+      const sent = seen.clients(name);
+      expect(seen.servers(name).map((span) => span.parentSpanContext?.spanId)).toEqual(
+        sent.map((span) => span.spanContext().spanId),
+      );
+      for (const { attributes } of sent) expect(attributes["jsonrpc.request.id"]).toBeUndefined();
+    }));
+
+  test("measures how long a session lasts that a handshake opened", () =>
+    observe(row, async (client, seen) => {
+      await client.call("work");
+      await client.close();
+      const count = revision === "2026-07-28" ? 0 : 1;
+      for (const side of ["server", "client"]) {
+        const measured = () => seen.measured(`mcp.${side}.session.duration`);
+        await expect.poll(async () => (await measured()).length).toBe(count);
+        for (const session of await measured()) {
+          expect(session).toMatchObject({ count: 1, unit: "s", boundaries: bounds });
+          expect(session.attributes).toMatchObject({
+            "mcp.protocol.version": revision,
+            ...network,
+          });
+          expect(session.attributes["error.type"]).toBeUndefined();
+        }
+      }
+    }));
+
   test("names a session by a hash, the same on both sides", () =>
     observe(row, async (client, seen, record) => {
       await client.call("work");
@@ -210,6 +242,10 @@ describe.each(watchedRows)("telemetry in $revision over $way", (row) => {
         expect(asked).toHaveLength(isPushed ? 1 : 0);
         const call = seen.servers("tools/call ask")[0]?.spanContext().spanId;
         for (const span of asked) expect(span.parentSpanContext?.spanId).toBe(call);
+        const answered = seen.servers("elicitation/create");
+        expect(answered.map((span) => span.parentSpanContext?.spanId)).toEqual(
+          asked.map((span) => span.spanContext().spanId),
+        );
       },
       { onAsk: () => ({ action: "accept", content: {} }) },
     ));
