@@ -1,10 +1,10 @@
 /** Spans and durations of both sides, in every revision over every way. */
 import { createHash } from "node:crypto";
 import { context, propagation, SpanStatusCode } from "@opentelemetry/api";
-import type { ConnectOptions } from "anyrev/client";
+import { type ConnectOptions, type DuplexReader, duplexTarget } from "anyrev/client";
 import { createServer, type Server } from "anyrev/node";
 import { beforeAll, describe, expect, test } from "vitest";
-import { openWay, type WayRow, wayRows } from "../support/client-ways.ts";
+import { openWay, pipeDuplex, type WayRow, wayRows } from "../support/client-ways.ts";
 import { connect } from "../support/connecting.ts";
 import { Recording } from "../support/recording.ts";
 import { Observatory, setUpGlobals } from "../support/telemetry.ts";
@@ -58,6 +58,30 @@ async function observe(
 }
 
 const watchedRows = wayRows().filter(({ way }) => way !== "memory");
+
+test("a session that its server ends is told apart from one that was closed", async () => {
+  await using seen = new Observatory();
+  let reader: DuplexReader | undefined;
+  const inner = pipeDuplex(declare(seen));
+  const target = duplexTarget(() => ({
+    ...inner,
+    open: (given) => {
+      reader = given;
+      return inner.open(given);
+    },
+  }));
+  await using client = await connect(target, {
+    revisions: "2025-11-25",
+    telemetry: seen.telemetry(),
+  });
+  reader?.closed(new Error("the process is gone"));
+  await client.close();
+  const [session] = await seen.measured("mcp.client.session.duration");
+  expect(session?.attributes).toMatchObject({
+    "error.type": "closed",
+    "network.transport": "pipe",
+  });
+});
 
 describe.each(watchedRows)("telemetry in $revision over $way", (row) => {
   const { revision, way } = row;
