@@ -64,9 +64,11 @@ async function ending(watching: Watching, work: () => Promise<unknown>): Promise
 }
 
 function toEnded(answer: Answer, { binding }: Place): Ended {
-  const { status, sessionId, revision, refused, isError } = answer;
+  const { status, text, sessionId, revision, refused, isError } = answer;
+  // Who cancelled over a connection is sent no code either.
+  const told = text === undefined ? refused && { reason: refused.reason } : refused;
   const overHttp = binding.http === undefined ? undefined : status;
-  return { ...refused, status: overHttp, sessionId, revision, isError };
+  return { ...told, status: overHttp, sessionId, revision, isError };
 }
 
 /** URIs are as long as whoever asks wants them to be. */

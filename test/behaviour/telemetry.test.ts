@@ -26,6 +26,10 @@ function declare(seen: Observatory): Server {
   server.resource("note://broken", { name: "broken" }, () => {
     throw new Error(secret);
   });
+  server.tool("wait", {}, async (_args, ex) => {
+    await new Promise((resolve) => ex.signal.addEventListener("abort", resolve));
+    throw ex.signal.reason;
+  });
   server.prompt("greet", {}, () => "hello");
   server.resource("note://a", { name: "a" }, () => "text");
   server.tool("ask", { asks: true }, async (_args, ex) => {
@@ -173,6 +177,21 @@ describe.each(watchedRows)("telemetry in $revision over $way", (row) => {
       const refused = seen.clients(`tools/call nowhere-${secret}`)[0];
       expect(refused?.attributes["error.type"]).toBe("-32602");
       expect(refused?.status.code).toBe(SpanStatusCode.ERROR);
+    }));
+
+  test("takes a call that was cancelled for no fault of the server", () =>
+    observe(row, async (client, seen) => {
+      const gone = new AbortController();
+      const call = client.call("wait", {}, { signal: gone.signal });
+      setTimeout(() => gone.abort(), 50);
+      await expect(call).rejects.toThrow();
+      await expect.poll(() => seen.servers("tools/call wait").length).toBe(1);
+      const [received] = seen.servers("tools/call wait");
+      const [sent] = seen.clients("tools/call wait");
+      expect(sent?.attributes["error.type"]).toBe("aborted");
+      expect(received?.attributes["anyrev.refusal"]).toBe("cancelled");
+      expect(received?.attributes["error.type"]).toBeUndefined();
+      expect(received?.status.code).toBe(SpanStatusCode.UNSET);
     }));
 
   test("measures durations in seconds, by the bounds of the conventions", () =>
