@@ -4,6 +4,7 @@
  */
 import type { Attributes } from "@opentelemetry/api";
 import type { Ended, Network, Operation } from "../core/telemetry.ts";
+import type { Pseudonyms } from "../util/pseudonyms.ts";
 
 /** The method, and what it is about, where that is one of few. */
 export function spanName({ method, tool, prompt }: Operation): string {
@@ -14,14 +15,12 @@ export function spanName({ method, tool, prompt }: Operation): string {
 /** What tells apart in a metric: one of few values each. */
 export function metricAttributes(operation: Operation): Attributes {
   const { method, tool, prompt, revision, network } = operation;
-  return defined({
-    ...networkAttributes(network),
-    "mcp.method.name": method,
-    "mcp.protocol.version": revision,
-    "gen_ai.tool.name": tool,
-    "gen_ai.operation.name": method === "tools/call" ? "execute_tool" : undefined,
-    "gen_ai.prompt.name": prompt,
-  });
+  const found: Attributes = { "mcp.method.name": method, "mcp.protocol.version": revision };
+  put(found, "gen_ai.tool.name", tool);
+  if (method === "tools/call") found["gen_ai.operation.name"] = "execute_tool";
+  put(found, "gen_ai.prompt.name", prompt);
+  putNetwork(found, network);
+  return found;
 }
 
 export function sessionAttributes(
@@ -29,36 +28,35 @@ export function sessionAttributes(
   network: Network | undefined,
   reason: string | undefined,
 ): Attributes {
-  return defined({
-    ...networkAttributes(network),
-    "mcp.protocol.version": revision,
-    "error.type": reason,
-  });
+  const found: Attributes = { "mcp.protocol.version": revision };
+  put(found, "error.type", reason);
+  putNetwork(found, network);
+  return found;
 }
 
-function networkAttributes(network: Network | undefined) {
-  return {
-    "network.transport": network?.transport,
-    "network.protocol.name": network?.protocol,
-    "server.address": network?.address,
-    "server.port": network?.port,
-  };
+function putNetwork(found: Attributes, network: Network | undefined): void {
+  if (network === undefined) return;
+  found["network.transport"] = network.transport;
+  put(found, "network.protocol.name", network.protocol);
+  put(found, "server.address", network.address);
+  put(found, "server.port", network.port);
 }
 
 /** Characters of an id at most. */
 const maxId = 100;
 
-/** What a span says besides. */
+/** The same, and what a span says besides. */
 export function spanAttributes(
+  measured: Attributes,
   { id, uri, selected, sessionId }: Operation,
-  nameOf: (session: string) => string,
+  names: Pseudonyms,
 ): Attributes {
-  return defined({
-    "jsonrpc.request.id": id === undefined ? undefined : String(id).slice(0, maxId),
-    "mcp.resource.uri": uri,
-    "mcp.session.id": sessionId === undefined ? undefined : nameOf(sessionId),
-    "anyrev.selection.reason": selected,
-  });
+  const found = { ...measured };
+  if (id !== undefined) found["jsonrpc.request.id"] = String(id).slice(0, maxId);
+  put(found, "mcp.resource.uri", uri);
+  if (sessionId !== undefined) found["mcp.session.id"] = names.of(sessionId);
+  put(found, "anyrev.selection.reason", selected);
+  return found;
 }
 
 /** Codes that tell a caller of a fault of its own, which is none of the server's. */
@@ -67,11 +65,11 @@ const callerFaults: ReadonlySet<number> = new Set([-32_700, -32_600, -32_601, -3
 /** What a span and a metric say of the end, by who saw it. */
 export function endAttributes(ended: Ended, side: "server" | "client"): Attributes {
   const { code, revision } = ended;
-  return defined({
-    "mcp.protocol.version": revision,
-    "rpc.response.status_code": code === undefined ? undefined : String(code),
-    "error.type": errorType(ended, side),
-  });
+  const found: Attributes = {};
+  put(found, "mcp.protocol.version", revision);
+  if (code !== undefined) found["rpc.response.status_code"] = String(code);
+  put(found, "error.type", errorType(ended, side));
+  return found;
 }
 
 function errorType(
@@ -86,9 +84,7 @@ function errorType(
   return callerFaults.has(code) ? undefined : String(code);
 }
 
-function defined(attributes: Readonly<Record<string, string | number | undefined>>): Attributes {
-  const found: Attributes = {};
-  for (const [key, value] of Object.entries(attributes))
-    if (value !== undefined) found[key] = value;
-  return found;
+/** One at a time: objects that are put together of several cost as much as a span does. */
+function put(found: Attributes, key: string, value: string | number | undefined): void {
+  if (value !== undefined) found[key] = value;
 }

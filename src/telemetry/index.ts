@@ -115,10 +115,7 @@ class Recorder implements Telemetry {
   ): { readonly watching: Watching; readonly within: Context } {
     const start = performance.now();
     const measured = metricAttributes(operation);
-    const attributes = {
-      ...measured,
-      ...spanAttributes(operation, (session) => this.#names.of(session)),
-    };
+    const attributes = spanAttributes(measured, operation, this.#names);
     const kind = side === "server" ? SpanKind.SERVER : SpanKind.CLIENT;
     const span = this.#tracer.startSpan(spanName(operation), { kind, attributes, links }, parent);
     const within = trace.setSpan(parent, span);
