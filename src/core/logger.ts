@@ -60,15 +60,17 @@ export function jsonLogs({ level = "warn", stream }: JsonLogsOptions = {}): Logg
 export function logTo(logger: Logger): Log {
   return ({ level, message, cause, details }) => {
     const fields = cause === undefined ? { ...details } : { ...details, err: cause };
-    switch (level) {
-      case "info":
-        return logger.info(fields, message);
-      case "warning":
-        return logger.warn(fields, message);
-      case "error":
-        return logger.error(fields, message);
-    }
+    tell(logger, level === "warning" ? "warn" : level, message, fields);
   };
+}
+
+/** Writes one entry. A logger that fails is no fault of a call's. */
+export function tell(logger: Logger, level: LoggerLevel, message: string, fields: LogFields): void {
+  try {
+    logger[level](fields, message);
+  } catch {
+    // There is nowhere left to tell of it.
+  }
 }
 
 function toStandardError(line: string): void {

@@ -1,6 +1,6 @@
 /** One entry for each call and each refusal. No arguments, results, credentials or ids of sessions. */
 
-import type { LogFields, Logger } from "../core/logger.ts";
+import { type LogFields, type Logger, tell } from "../core/logger.ts";
 import type { FailureKind } from "../core/outcome.ts";
 import type { Ended, Operation, Telemetry, Watching } from "../core/telemetry.ts";
 import { type Awaitable, after } from "../util/awaitable.ts";
@@ -86,15 +86,6 @@ function outcomeOf(reason: string | undefined, isError: boolean | undefined): st
 
 function since(start: number): number {
   return Math.round((performance.now() - start) * 1_000) / 1_000;
-}
-
-/** A logger that fails is no fault of a call's. */
-function tell(logger: Logger, level: "debug" | "info", message: string, fields: LogFields): void {
-  try {
-    logger[level](fields, message);
-  } catch {
-    // There is nowhere left to tell of it.
-  }
 }
 
 interface Handling {

@@ -212,6 +212,8 @@ test("console is a logger, and so is one that throws", async () => {
   await using second = await openBridge("fetch", failing);
   const caller = await Client.open((headers, body) => second.send({ headers, body }), "2025-06-18");
   expect((await caller.call("work")).result).toMatchObject({ content: [{ type: "text" }] });
+  const { error } = await caller.ask("resources/read", { uri: "note://broken" });
+  expect(error).toMatchObject({ code: -32603, message: expect.not.stringContaining("space") });
 });
 
 test("nobody who is logged can write lines of their own, or hide what is written", () => {
