@@ -11,6 +11,7 @@ export default defineConfig({
       { find: /^anyrev\/client\/auth$/, replacement: source("node/client-auth.ts") },
       { find: /^anyrev\/node$/, replacement: source("node/index.ts") },
       { find: /^anyrev\/stores\/(\w+)$/, replacement: source("stores/$1.ts") },
+      { find: /^anyrev\/telemetry$/, replacement: source("telemetry/index.ts") },
       { find: /^anyrev\/testing$/, replacement: source("testing/index.ts") },
       { find: /^anyrev$/, replacement: source("index.ts") },
     ],

@@ -60,6 +60,13 @@ export type { Exchange } from "./core/exchange.ts";
 export type { FromJsonSchema } from "./core/json-schema-types.ts";
 export type { KeyStore, RingKey } from "./core/key-store.ts";
 export { type Log, type LogEntry, logToConsole } from "./core/log.ts";
+export {
+  type JsonLogsOptions,
+  jsonLogs,
+  type LogFields,
+  type Logger,
+  type LoggerLevel,
+} from "./core/logger.ts";
 export type {
   AroundCall,
   AskingResult,
@@ -106,6 +113,15 @@ export type {
 export { createServer, type Declared, type Server, type ServerOptions } from "./core/server.ts";
 export type { Session, SessionHandles, SessionValues } from "./core/session.ts";
 export { StoreError, type StoreErrorCode, type StoreErrorOptions } from "./core/store-error.ts";
+export type {
+  Ended,
+  Network,
+  OpenedSession,
+  Operation,
+  Telemetry,
+  Watching,
+  WatchingSent,
+} from "./core/telemetry.ts";
 export { parseUriTemplate, type TemplateValue, type UriTemplate } from "./core/uri-template.ts";
 export type {
   Adapter,

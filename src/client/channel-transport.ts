@@ -2,6 +2,7 @@
  * Carries messages over one duplex: replies find their requests by id, all else is handed up,
  * and what is no message is passed over.
  */
+import type { Network } from "../core/telemetry.ts";
 import { LineReader } from "../jsonrpc/lines.ts";
 import { isRequestId, type RequestId, type RpcReply, readMessage } from "../jsonrpc/message.ts";
 import { findFault } from "../jsonrpc/scan.ts";
@@ -43,6 +44,7 @@ const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
 export class ChannelTransport implements Transport {
   readonly kind = "channel";
+  readonly network: Network | undefined;
   readonly follow: undefined;
   readonly session: undefined;
   readonly #duplex: Duplex;
@@ -60,6 +62,7 @@ export class ChannelTransport implements Transport {
 
   constructor(duplex: Duplex, options: ChannelTransportOptions = {}) {
     this.#duplex = duplex;
+    this.network = duplex.network;
     this.#maxMessageBytes = options.maxMessageBytes ?? 67_108_864;
     this.#maxDepth = options.maxDepth ?? 512;
     this.#lines = new LineReader(this.#maxMessageBytes, edgeBytes);

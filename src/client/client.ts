@@ -78,6 +78,7 @@ export class Client implements AsyncDisposable {
       },
       logLevel: options.logLevel,
       mirrors: options.mirrors ?? "as-specified",
+      telemetry: options.telemetry,
       verdicts: options.verdicts ?? sharedVerdicts,
       timeoutMs: options.timeoutMs ?? defaults.timeoutMs,
       probeTimeoutMs: options.probeTimeoutMs ?? defaults.probeTimeoutMs,

@@ -1,4 +1,5 @@
 /** One duplex of messages, as little of it as a client needs: a process, a socket, a pair in memory. */
+import type { Network } from "../core/telemetry.ts";
 import type { JsonObject } from "../util/json.ts";
 
 /** What a duplex hands over. Nothing of it throws, and all of it may be called at any time. */
@@ -18,6 +19,8 @@ export interface DuplexReader {
  * of your own, such as a WebSocket, implement this; it says nothing about what messages mean.
  */
 export interface Duplex {
+  /** What the messages come over, for whoever watches. @default it is not told */
+  readonly network?: Network | undefined;
   /**
    * Opens the connection and reads from then on. Called once.
    *

@@ -6,6 +6,7 @@ import { onAbort } from "../util/abort.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
 import { type AnswerHandlers, answerQuestion, Unanswered } from "./answering.ts";
 import type { Link } from "./link.ts";
+import { watchedAnswer } from "./watched.ts";
 
 /** Something a server logged. A stranger's text: mind where it is shown. */
 export interface ServerLog {
@@ -110,7 +111,11 @@ export class Hearing {
     // A question that was taken back holds nobody up, however long its handler still takes.
     onAbort(answering.signal, resume);
     try {
-      const outcome = await this.#find(request, answering.signal);
+      const { signal } = answering;
+      const outcome =
+        this.#link.telemetry === undefined
+          ? await this.#find(request, signal)
+          : await watchedAnswer(request, this.#link, () => this.#find(request, signal));
       // Whoever took the question back wants no answer.
       if (!answering.signal.aborted) await this.#link.answer(id, outcome);
     } finally {

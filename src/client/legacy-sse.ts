@@ -3,6 +3,7 @@
  * URL to post to (basic/transports, HTTP with SSE, 2024-11-05). The stream is the session:
  * it cannot be resumed.
  */
+import type { Network } from "../core/telemetry.ts";
 import { isRequestId, type RequestId } from "../jsonrpc/message.ts";
 import type { WrittenRequest } from "../revisions/client-half.ts";
 import { Ending } from "../util/ending.ts";
@@ -15,6 +16,7 @@ import type { SourceEvent } from "./event-source.ts";
 import { type HttpAnswer, type HttpSender, swallowMs, tooLarge } from "./http-exchange.ts";
 import { findRefusal, isEventStream, type ReadAnswer, toHttpError } from "./http-failure.ts";
 import { createPosition, HttpWay, type HttpWayOptions, messageOf } from "./http-way.ts";
+import { networkOf } from "./network.ts";
 import { leave } from "./stream-reader.ts";
 import type { CallSignal, Incoming, Received, Transport, Travel } from "./transport.ts";
 
@@ -34,6 +36,7 @@ const none = {};
 
 export class LegacySseTransport implements Transport {
   readonly kind = "channel";
+  readonly network: Network;
   readonly follow: undefined;
   readonly session: undefined;
   readonly #openTimeoutMs: number;
@@ -51,6 +54,7 @@ export class LegacySseTransport implements Transport {
 
   /** @param sender - is closed with the transport */
   constructor(url: string | URL, sender: HttpSender, options: LegacySseTransportOptions = {}) {
+    this.network = networkOf(url);
     this.#openTimeoutMs = options.openTimeoutMs ?? 10_000;
     this.#way = new HttpWay(url, sender, options, this.#ending);
     const { maxDepth } = options;

@@ -2,6 +2,7 @@
 import type { LogLevel } from "../core/call.ts";
 import type { ClientCapabilities, Implementation } from "../core/model.ts";
 import type { ParamHeader } from "../core/param-header.ts";
+import type { Telemetry } from "../core/telemetry.ts";
 import { describe, type RequestId } from "../jsonrpc/message.ts";
 import type { Adapter } from "../revisions/adapter.ts";
 import { Bag, type Bagged } from "../util/bag.ts";
@@ -11,6 +12,7 @@ import { isObject, type JsonObject } from "../util/json.ts";
 import { ClientError } from "./errors.ts";
 import type { Received, Transport } from "./transport.ts";
 import { Watch, type WatchOptions } from "./watch.ts";
+import { watchedExchange, watchedNotice } from "./watched.ts";
 
 /** Progress of a call, as its server reports it. */
 export interface Progress {
@@ -26,6 +28,8 @@ export interface Speaker {
   capabilities(adapter: Adapter): ClientCapabilities;
   readonly logLevel: LogLevel | undefined;
   readonly mirrors: "as-specified" | "always";
+  /** Watches each request; undefined where nobody does. */
+  readonly telemetry: Telemetry | undefined;
 }
 
 export interface ExchangeOptions extends WatchOptions {
@@ -57,11 +61,17 @@ export class Link {
   /** Why there is nothing to be had any more. */
   #gone: ClientError | undefined;
   readonly #ending: Ending = new Ending();
+  /** Tells whoever watches that the session is over. */
+  #onOver: ((reason?: string) => void) | undefined;
 
   constructor(transport: Transport, adapter: Adapter, speaker: Speaker) {
     this.transport = transport;
     this.adapter = adapter;
     this.#speaker = speaker;
+  }
+
+  get telemetry(): Telemetry | undefined {
+    return this.#speaker.telemetry;
   }
 
   get gone(): ClientError | undefined {
@@ -74,7 +84,18 @@ export class Link {
   }
 
   /** Sends one request. @returns its result, as it came. @throws ClientError */
-  async exchange(
+  exchange(method: string, params: JsonObject, options: ExchangeOptions): Promise<JsonObject> {
+    const { telemetry } = this.#speaker;
+    if (telemetry === undefined) return this.#exchange(method, params, options);
+    const { adapter, transport } = this;
+    // The id that it will get: nothing else is sent until it has it.
+    const request = { id: this.#lastId + 1, method, params, adapter, transport };
+    return watchedExchange(request, telemetry, (carrying) =>
+      this.#exchange(method, carrying, options),
+    );
+  }
+
+  async #exchange(
     method: string,
     params: JsonObject,
     options: ExchangeOptions,
@@ -119,6 +140,17 @@ export class Link {
 
   /** Sends a notification. @throws ClientError when it was not taken in time */
   notify(method: string, params?: JsonObject, waiting: WatchOptions = parting): Promise<void> {
+    const { telemetry } = this.#speaker;
+    if (telemetry === undefined) return this.#notify(method, params, waiting);
+    const { adapter, transport } = this;
+    const notice = { id: undefined, method, params: params ?? {}, adapter, transport };
+    return watchedNotice(notice, telemetry, (carrying) => {
+      const isBare = params === undefined && Object.keys(carrying).length === 0;
+      return this.#notify(method, isBare ? undefined : carrying, waiting);
+    });
+  }
+
+  #notify(method: string, params: JsonObject | undefined, waiting: WatchOptions): Promise<void> {
     const message = { jsonrpc: "2.0", method, ...(params === undefined ? {} : { params }) };
     return this.#send(message, waiting);
   }
@@ -173,9 +205,21 @@ export class Link {
     };
   }
 
+  /** A handshake opened a session; one before it is lost. */
+  opened(): void {
+    this.#onOver?.("session-lost");
+    const { network } = this.transport;
+    const { revision } = this.adapter;
+    this.#onOver = this.#speaker.telemetry?.opened?.({ side: "client", revision, network });
+  }
+
   /** Nothing comes any more. */
   end(why: ClientError): void {
     this.#gone ??= why;
+    // Without a cause, it was closed from this side.
+    const isMeant = why.kind === "closed" && why.cause === undefined;
+    this.#onOver?.(isMeant ? undefined : why.kind);
+    this.#onOver = undefined;
     this.#ending.end();
   }
 

@@ -169,6 +169,7 @@ async function shakeHands(
     }
     link.adapter = adapter;
     const waiting = { signal, timeoutMs, maxTimeoutMs: timeoutMs };
+    link.opened();
     await link.notify("notifications/initialized", undefined, waiting);
     return { link, description: describeServer(version, result, undefined) };
   } catch (cause) {

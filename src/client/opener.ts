@@ -24,6 +24,7 @@ export interface OpenerOptions {
   readonly listeners: Listeners;
   readonly logLevel: LogLevel | undefined;
   readonly mirrors: Speaker["mirrors"];
+  readonly telemetry: Speaker["telemetry"];
   readonly verdicts: VerdictStore;
   readonly timeoutMs: number;
   readonly probeTimeoutMs: number;
@@ -50,6 +51,7 @@ export class Opener {
       capabilities: (adapter) => adapter.client.declare(kinds, options.extensions),
       logLevel: options.logLevel,
       mirrors: options.mirrors,
+      telemetry: options.telemetry,
     };
   }
 

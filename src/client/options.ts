@@ -1,6 +1,7 @@
 /** What a user may set of a client, and of one call. */
 import type { LogLevel } from "../core/call.ts";
 import type { Implementation } from "../core/model.ts";
+import type { Telemetry } from "../core/telemetry.ts";
 import { AdapterSet } from "../revisions/adapter-set.ts";
 import { allRevisions } from "../revisions/index.ts";
 import type { JsonObject } from "../util/json.ts";
@@ -50,6 +51,11 @@ export interface ClientOptions extends AnswerHandlers {
    * want that. @default "as-specified"
    */
   readonly mirrors?: "as-specified" | "always" | undefined;
+  /**
+   * Watches each request, such as `openTelemetry` of `anyrev/telemetry`, and has a trace context
+   * sent along in its `_meta`. @default nobody
+   */
+  readonly telemetry?: Telemetry | undefined;
   /** Keeps how each server is spoken to. @default in memory, for this process */
   readonly verdicts?: VerdictStore | undefined;
   /**

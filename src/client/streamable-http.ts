@@ -2,6 +2,7 @@
  * Streamable HTTP, for the revisions with a handshake and without: each request is a POST of
  * its own, answered by one JSON body or by a stream (basic/transports, 2025-03-26 and later).
  */
+import type { Network } from "../core/telemetry.ts";
 import type { RequestId, RpcReply } from "../jsonrpc/message.ts";
 import type { WrittenRequest } from "../revisions/client-half.ts";
 import { versionHeader } from "../revisions/preamble.ts";
@@ -26,6 +27,7 @@ import {
   type HttpWayOptions,
   type Position,
 } from "./http-way.ts";
+import { networkOf } from "./network.ts";
 import { sortMessages } from "./read-messages.ts";
 import { resumeReply } from "./resume-reply.ts";
 import { StreamReader } from "./stream-reader.ts";
@@ -95,6 +97,7 @@ interface Asking {
  */
 export class StreamableHttp implements Transport {
   readonly kind = "stream-per-request";
+  readonly network: Network;
   readonly #options: StreamableHttpOptions;
   readonly #ending: Ending = new Ending();
   readonly #way: HttpWay;
@@ -106,6 +109,7 @@ export class StreamableHttp implements Transport {
 
   /** @param sender - is closed with the transport */
   constructor(url: string | URL, sender: HttpSender, options: StreamableHttpOptions = {}) {
+    this.network = networkOf(url);
     this.#options = options;
     this.#way = new HttpWay(url, sender, options, this.#ending);
     this.#reader = new StreamReader(this.#way);

@@ -1,4 +1,5 @@
 /** The way to one server, as the client sees it: whatever carries the messages. */
+import type { Network } from "../core/telemetry.ts";
 import type { RequestId, RpcNotification, RpcReply, RpcRequest } from "../jsonrpc/message.ts";
 import type { Adapter } from "../revisions/adapter.ts";
 import type { WrittenRequest } from "../revisions/client-half.ts";
@@ -61,6 +62,8 @@ export interface Incoming {
 export interface Transport {
   /** `stream-per-request`: Streamable HTTP. `channel`: one duplex for everything. */
   readonly kind: "stream-per-request" | "channel";
+  /** What the messages come over, for whoever watches. @default it is not told */
+  readonly network?: Network | undefined;
   /**
    * From then on the transport hands up what comes. Called once, before anything is sent.
    *

@@ -15,7 +15,8 @@ import type {
   ToolOptions,
 } from "./declaration.ts";
 import { broken, type Service } from "./dispatch.ts";
-import { type Log, logToConsole } from "./log.ts";
+import type { Log } from "./log.ts";
+import { jsonLogs, type Logger, logTo } from "./logger.ts";
 import type { Middleware } from "./middleware.ts";
 import type { CacheHints, Implementation } from "./model.ts";
 import { type Entry, Registry } from "./registry.ts";
@@ -57,8 +58,17 @@ export interface ServerOptions extends Implementation {
   readonly simplifySchemas?: boolean | undefined;
   /** Checks raw JSON Schema. @default a built-in interpreter */
   readonly schemaCompiler?: SchemaCompiler | undefined;
-  /** @default standard error */
+  /**
+   * Where causes go that no caller may see, entry by entry. @default to `logger`
+   */
   readonly log?: Log | undefined;
+  /**
+   * A structured logger: pino, `console`, {@link jsonLogs}. One that is given hears of each call
+   * and each refusal as well, at `info`; `ping` and notifications at `debug`. No arguments, no
+   * results, no credentials; sessions and principals by a hash.
+   * @default JSON lines on standard error, from `warn` on
+   */
+  readonly logger?: Logger | undefined;
 }
 
 /** Takes a declaration back while serving. */
@@ -86,6 +96,8 @@ export class Server implements Service {
   readonly registry: Registry;
   readonly cache: Service["cache"];
   readonly log: Log;
+  /** The one that was given. */
+  readonly logger: Logger | undefined;
   readonly states: StateSealer;
   readonly changes: Changes = new Changes();
   #around: Around | undefined;
@@ -102,6 +114,7 @@ export class Server implements Service {
       schemaCompiler,
       simplifySchemas,
       log,
+      logger,
       requestState,
       ...info
     } = options;
@@ -113,7 +126,8 @@ export class Server implements Service {
     this.instructions = instructions;
     this.registry = new Registry(size, hideLackingScopes);
     this.cache = { lists: cache?.lists ?? defaults.lists, reads: cache?.reads ?? defaults.reads };
-    this.log = log ?? logToConsole;
+    this.logger = logger;
+    this.log = log ?? logTo(logger ?? jsonLogs());
     this.states = new StateSealer(requestState);
     this.#schemaCompiler = schemaCompiler ?? compileJsonSchema;
     this.#simplify = simplifySchemas === true ? simplifySchema : (schema) => schema;

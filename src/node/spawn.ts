@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Duplex, DuplexReader } from "../client/duplex.ts";
 import { ClientError, clientClosed } from "../client/errors.ts";
+import type { Network } from "../core/telemetry.ts";
 import type { JsonObject } from "../util/json.ts";
 import { type EndPatience, endChild } from "./child-end.ts";
 import { childEnvironment } from "./child-environment.ts";
@@ -62,6 +63,7 @@ export function spawnServer(options: SpawnOptions): Duplex {
 }
 
 class SpawnedServer implements Duplex {
+  readonly network: Network = { transport: "pipe" };
   readonly #options: SpawnOptions;
   readonly #errorLines: ErrorLines;
   #child: ChildProcess | undefined;

@@ -48,7 +48,10 @@ export async function serveStdio(server: Server, options: StdioOptions = {}): Pr
   const release =
     (options.guardConsole ?? output === process.stdout) ? guardConsole() : () => undefined;
   const writer = new TickWriter(output, options.maxQueuedBytes ?? 67_108_864);
-  const channel = new Channel(server, (text) => writer.write(text), options);
+  const channel = new Channel(server, (text) => writer.write(text), {
+    network: { transport: "pipe" },
+    ...options,
+  });
   try {
     await read(options, channel, writer.broken);
     const drainMs = options.drainMs ?? 1_000;

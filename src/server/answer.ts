@@ -5,12 +5,14 @@ import type { Call } from "../core/call.ts";
 import { dispatch } from "../core/dispatch.ts";
 import { Exchange } from "../core/exchange.ts";
 import type { Log } from "../core/log.ts";
-import { type Failure, failure, type Outcome } from "../core/outcome.ts";
+import { type Failure, type FailureKind, failure, type Outcome } from "../core/outcome.ts";
 import type { StateSealer } from "../core/request-state.ts";
 import type { Server } from "../core/server.ts";
+import type { Network, Telemetry } from "../core/telemetry.ts";
 import { isPassing, retryAfterSeconds, toUnavailable, unavailable } from "../core/unavailable.ts";
-import type { RequestId, RpcMessage, RpcRequest } from "../jsonrpc/message.ts";
+import type { RequestId, RpcMessage, RpcNotification, RpcRequest } from "../jsonrpc/message.ts";
 import type { Adapter, Binding, Decoded, Encoder } from "../revisions/adapter.ts";
+import type { SelectionReason } from "../revisions/selection.ts";
 import type { SessionRecord } from "../stores/session-store.ts";
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import type { Ending } from "../util/ending.ts";
@@ -23,7 +25,9 @@ import type { Load } from "./load.ts";
 import type { Outlet } from "./outlet.ts";
 import type { PendingQuestions } from "./pending.ts";
 import type { RateLimits } from "./rate-limits.ts";
+import type { SessionClock } from "./session-clock.ts";
 import type { Sessions } from "./sessions.ts";
+import { watched } from "./watched.ts";
 
 /** What all messages of an endpoint are answered with. */
 export interface Answerer {
@@ -43,11 +47,19 @@ export interface Answerer {
   readonly keeping: Keeping;
   /** Comes when the endpoint closes. */
   readonly closing: Ending;
+  /** Watches each message; undefined where nobody does. */
+  readonly telemetry: Telemetry | undefined;
+  /** Times sessions; undefined where nobody wants to know. */
+  readonly clock: SessionClock | undefined;
+  /** What the messages come over, where that is known. */
+  readonly network: Network | undefined;
 }
 
 /** Where one message stands. */
 export interface Place {
   readonly adapter: Adapter;
+  /** Why it is read as one of that revision. */
+  readonly reason: SelectionReason;
   readonly binding: Binding;
   /** Whose message it is. */
   readonly access: Access;
@@ -67,12 +79,24 @@ export interface Answer {
   readonly text: string | undefined;
   /** The session that the handshake opened. */
   readonly sessionId?: string | undefined;
+  /** The revision that the handshake settled on. */
+  readonly revision?: string | undefined;
   /** What its caller would have to be allowed. */
   readonly scopes?: readonly string[] | undefined;
   /** Tells a client how to get that. */
   readonly challenge?: string | undefined;
+  /** Why it is a refusal; undefined for what is none, or was told to whoever watches. */
+  readonly refused?: Refused | undefined;
+  /** Whether it is the result of a tool that failed. */
+  readonly isError?: boolean | undefined;
   /** When to come back with what could not be served just now, in seconds. */
   readonly retryAfterSeconds?: number | undefined;
+}
+
+export interface Refused {
+  readonly reason: FailureKind;
+  readonly code: number;
+  readonly message: string;
 }
 
 const accepted: Answer = Object.freeze({ status: 202, text: undefined });
@@ -80,12 +104,11 @@ const accepted: Answer = Object.freeze({ status: 202, text: undefined });
 export function answer(message: RpcMessage, place: Place, by: Answerer): Awaitable<Answer> {
   switch (message.kind) {
     case "request":
-      return answerRequest(message, place, by);
+      if (by.telemetry === undefined) return answerRequest(message, place, by);
+      return watched(message, place, by, by.telemetry, answerRequest);
     case "notification":
-      if (message.method === "notifications/cancelled" && place.caller !== undefined) {
-        return after(by.inFlight.cancel(place.caller, message.params), () => accepted);
-      }
-      return accepted;
+      if (by.telemetry === undefined) return takeNotification(message, place, by);
+      return watched(message, place, by, by.telemetry, takeNotification);
     case "reply":
       if (place.adapter.era === "handshake")
         return after(by.pending.settle(message, place.access.owner), () => accepted);
@@ -99,16 +122,26 @@ export function answer(message: RpcMessage, place: Place, by: Answerer): Awaitab
   }
 }
 
+function takeNotification(
+  { method, params }: RpcNotification,
+  { caller }: Place,
+  { inFlight }: Answerer,
+): Awaitable<Answer> {
+  if (method !== "notifications/cancelled" || caller === undefined) return accepted;
+  return after(inFlight.cancel(caller, params), () => accepted);
+}
+
 /** The answer that a failure gets, in the caller's revision. */
 export function refuse(refused: Failure, id: RequestId | undefined, adapter: Adapter): Answer {
   const { code, status, data } = adapter.error(refused);
   const error = { code, message: refused.message, data };
   const echoed = id ?? (adapter.unreadableId === "null" ? null : undefined);
   const text = JSON.stringify({ jsonrpc: "2.0", id: echoed, error });
-  const { scopes } = refused;
-  if (scopes !== undefined) return { status, text, scopes };
-  if (!isPassing(refused)) return { status, text };
-  return { status, text, retryAfterSeconds: retryAfterSeconds(refused) };
+  const { scopes, failure: reason, message } = refused;
+  const answer: Answer = { status, text, refused: { reason, code, message } };
+  if (scopes !== undefined) return { ...answer, scopes };
+  if (!isPassing(refused)) return answer;
+  return { ...answer, retryAfterSeconds: retryAfterSeconds(refused) };
 }
 
 /** Whatever fails, each request is answered: over a connection nobody else would say so. */
@@ -235,7 +268,8 @@ function finish(
     // Who cancelled waits for nothing, but over HTTP its request must end somehow.
     const cancels = outcome.failure === "cancelled" && !by.closing.over;
     const silent = cancels && place.binding.http === undefined;
-    return silent ? accepted : refuse(outcome, id, place.adapter);
+    const refused = refuse(outcome, id, place.adapter);
+    return silent ? { ...refused, ...accepted } : refused;
   }
   const result = encode(outcome, decoded, place.adapter, by);
   if (result === undefined) {
@@ -246,6 +280,7 @@ function finish(
   const reply: Answer = {
     status: 200,
     text: `{"jsonrpc":"2.0","id":${idText},"result":${result}}`,
+    isError: outcome.kind === "tool" && outcome.isError,
   };
   return keepSession(reply, decoded, place, by);
 }
@@ -269,16 +304,17 @@ function keepSession(
   reply: Answer,
   { call, settled }: Decoded,
   { access, session }: Place,
-  { sessions }: Answerer,
+  { sessions, clock }: Answerer,
 ): Awaitable<Answer> {
-  if (sessions === undefined) return reply;
   if (settled !== undefined) {
-    return after(sessions.open(call, settled.version, access.owner), (sessionId) => ({
-      ...reply,
-      sessionId,
-    }));
+    const { version: revision } = settled;
+    const opened = sessions?.open(call, revision, access.owner);
+    return after(opened, (sessionId) => {
+      if (sessionId !== undefined) clock?.begin(sessionId, revision);
+      return { ...reply, revision, sessionId };
+    });
   }
-  if (session === undefined) return reply;
+  if (sessions === undefined || session === undefined) return reply;
   const { operation } = call;
   switch (operation.kind) {
     case "set-log-level":

@@ -4,6 +4,7 @@ import { type Access, local } from "../core/access.ts";
 import type { CacheHints } from "../core/model.ts";
 import type { StateSealer } from "../core/request-state.ts";
 import { publicLists, type Server } from "../core/server.ts";
+import { type Network, type Telemetry, together } from "../core/telemetry.ts";
 import type { Adapter, Binding, Encoder } from "../revisions/adapter.ts";
 import type { AdapterSet } from "../revisions/adapter-set.ts";
 import { allRevisions } from "../revisions/index.ts";
@@ -12,6 +13,7 @@ import type { Selection } from "../revisions/selection.ts";
 import type { EventHub } from "../stores/event-hub.ts";
 import { MemoryHub } from "../stores/memory-hub.ts";
 import type { Ending } from "../util/ending.ts";
+import { accessLog } from "./access-log.ts";
 import type { Answerer } from "./answer.ts";
 import { ChangeFeed } from "./changes.ts";
 import { InFlight } from "./in-flight.ts";
@@ -19,6 +21,7 @@ import type { Keeping } from "./keeping.ts";
 import { Load, type LoadOptions } from "./load.ts";
 import { PendingQuestions } from "./pending.ts";
 import { RateLimits, type RateOptions } from "./rate-limits.ts";
+import { clockFor } from "./session-clock.ts";
 import type { Sessions } from "./sessions.ts";
 
 export interface AnswererOptions {
@@ -32,6 +35,8 @@ export interface AnswererOptions {
   readonly limits: LoadOptions & RateOptions;
   /** Whether callers say who they are, so that answers are not for just anybody. */
   readonly authenticates?: boolean | undefined;
+  readonly telemetry: Telemetry | undefined;
+  readonly network: Network | undefined;
 }
 
 export interface Assembled {
@@ -42,8 +47,9 @@ export interface Assembled {
 export function assemble(
   server: Server,
   adapters: AdapterSet,
-  { sessions, keeping, hub, states, closing, limits, authenticates }: AnswererOptions,
+  { hub, states, authenticates, telemetry, limits, ...kept }: AnswererOptions,
 ): Assembled {
+  const { sessions, closing } = kept;
   const events = hub ?? new MemoryHub();
   const answerer: Answerer = {
     service: server,
@@ -55,9 +61,9 @@ export function assemble(
     rates: limits.rateLimits && new RateLimits(limits.rateLimits, server.log),
     pending: new PendingQuestions(hub),
     feed: new ChangeFeed(server, events),
-    sessions,
-    keeping,
-    closing,
+    telemetry: together(telemetry, server.logger && accessLog(server.logger)),
+    clock: clockFor(telemetry, kept.network),
+    ...kept,
   };
   // A call that is finished yet may have changed something.
   closing.onEnd(() => {

@@ -9,7 +9,7 @@ import type { SessionRecord } from "../stores/session-store.ts";
 import { isObject } from "../util/json.ts";
 import type { Answerer, Place } from "./answer.ts";
 import { CallerKeeper } from "./keeping.ts";
-import type { PendingQuestions } from "./pending.ts";
+import { watchedAsk } from "./watched.ts";
 
 export class CallContext implements ExchangeContext {
   readonly #call: Call;
@@ -41,7 +41,7 @@ export class CallContext implements ExchangeContext {
   }
 
   get asking(): Asking {
-    return new CallerAsking(this.#call, this.#place, this.#by.pending);
+    return new CallerAsking(this.#call, this.#place, this.#by);
   }
 
   get tell(): ExchangeContext["tell"] {
@@ -65,12 +65,12 @@ export class CallContext implements ExchangeContext {
 class CallerAsking implements Asking {
   readonly #call: Call;
   readonly #place: Place;
-  readonly #pending: PendingQuestions;
+  readonly #by: Answerer;
 
-  constructor(call: Call, place: Place, pending: PendingQuestions) {
+  constructor(call: Call, place: Place, by: Answerer) {
     this.#call = call;
     this.#place = place;
-    this.#pending = pending;
+    this.#by = by;
   }
 
   mechanic(kind: QuestionKind): ReturnType<Asking["mechanic"]> {
@@ -110,7 +110,12 @@ class CallerAsking implements Asking {
     const { adapter, access, outlet } = this.#place;
     if (outlet === undefined) throw new Error("there is nowhere to ask");
     const asked = adapter.question(question);
-    const raw = await this.#pending.ask(asked, outlet(), options, access.owner);
+    const { pending, telemetry } = this.#by;
+    const send = (carrying: typeof asked) => pending.ask(carrying, outlet(), options, access.owner);
+    const raw =
+      telemetry === undefined
+        ? await send(asked)
+        : await watchedAsk(asked, this.#place, this.#by, telemetry, send);
     return adapter.answer(question, raw);
   }
 }

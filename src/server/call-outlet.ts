@@ -106,9 +106,17 @@ export function takesStream(request: HttpRequest): boolean {
 export function toReply(answer: Answer, request: HttpRequest): HttpReply {
   const { status, text } = answer;
   if (text === undefined) return emptyReply(status);
-  const reply = jsonReply(status, text, headersOf(answer));
+  const reply = toJsonReply(answer, headersOf(answer));
   const streamed = status === 200 && acceptable(request.headers("accept")) === "event-stream";
   return streamed ? asEventStream(reply) : reply;
+}
+
+export function toJsonReply(
+  { status, text, refused }: Answer,
+  headers?: Readonly<Record<string, string>>,
+): HttpReply {
+  const reply = jsonReply(status, text ?? "", headers);
+  return refused === undefined ? reply : { ...reply, refused: refused.reason };
 }
 
 function headersOf(answer: Answer): Record<string, string> | undefined {

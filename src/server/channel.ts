@@ -7,6 +7,7 @@
 import { type Access, local } from "../core/access.ts";
 import { failure } from "../core/outcome.ts";
 import type { Server } from "../core/server.ts";
+import type { Network, Telemetry } from "../core/telemetry.ts";
 import { readMessage } from "../jsonrpc/message.ts";
 import { findFault } from "../jsonrpc/scan.ts";
 import type { Adapter } from "../revisions/adapter.ts";
@@ -18,6 +19,7 @@ import type { SessionRecord } from "../stores/session-store.ts";
 import type { SharedStores } from "../stores/shared-stores.ts";
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import { Ending } from "../util/ending.ts";
+import { tellRefusal } from "./access-log.ts";
 import { type Answer, type Answerer, answer, type Place, refuse } from "./answer.ts";
 import { assemble, Binder, toAdapterSet } from "./answerer.ts";
 import { answerBatch } from "./batch.ts";
@@ -51,6 +53,10 @@ export interface ChannelOptions extends LoadOptions, RateOptions {
    * @default the connection itself
    */
   readonly from?: string | undefined;
+  /** Watches each message, such as `openTelemetry` of `anyrev/telemetry`. @default nobody */
+  readonly telemetry?: Telemetry | undefined;
+  /** What the messages come over, for whoever watches. @default it is not told */
+  readonly network?: Network | undefined;
   /** Hears which revision each message was taken to be written in, and why. */
   readonly onSelection?: ((selection: Selection, method: string | undefined) => void) | undefined;
 }
@@ -95,6 +101,8 @@ export class Channel {
       closing: this.#closing,
       limits: options,
       authenticates: this.#access.principal !== undefined,
+      telemetry: options.telemetry,
+      network: options.network,
     }).answerer;
     this.#outlet = {
       send: (message) => send(JSON.stringify(message)),
@@ -134,6 +142,7 @@ export class Channel {
   hangUp(): void {
     this.#closing.end();
     this.#stopTelling?.();
+    if (this.#sessionId !== undefined) this.#answerer.clock?.end(this.#sessionId);
   }
 
   /** Waits until every message that was taken is answered. */
@@ -153,7 +162,8 @@ export class Channel {
     this.#answerer.service.log({ level: "error", message: "a message could not be served", cause });
   }
 
-  #reply({ text, sessionId }: Answer): void {
+  #reply({ text, sessionId, refused }: Answer): void {
+    if (refused !== undefined) tellRefusal(this.#answerer.service.logger, refused.reason);
     if (text !== undefined) this.#send(text);
     if (sessionId !== undefined) this.#openSession(sessionId);
   }
@@ -191,6 +201,7 @@ export class Channel {
     }
     const place: Place = {
       adapter,
+      reason,
       binding: this.#binder.bind(preamble, selection, this.#access, false),
       access: this.#access,
       session: adapter.era === "handshake" ? session : undefined,
@@ -215,7 +226,10 @@ export class Channel {
   /** From the handshake on, its peer hears of changes without having to ask. */
   #openSession(id: string): void {
     // Nothing names the one before any more; the store has room for handles beside one session.
-    if (this.#sessionId !== undefined) void this.#sessions.end(this.#sessionId);
+    if (this.#sessionId !== undefined) {
+      this.#answerer.clock?.end(this.#sessionId);
+      void this.#sessions.end(this.#sessionId);
+    }
     this.#sessionId = id;
     if (this.#closing.over) return;
     const { changes } = this.#answerer.service;

@@ -1,6 +1,7 @@
 /** What an endpoint can be told, and what it is to whoever mounts it. */
 import type { AuthOptions } from "../auth/gate.ts";
 import type { Principal } from "../core/access.ts";
+import type { Telemetry } from "../core/telemetry.ts";
 import type { AdapterSet } from "../revisions/adapter-set.ts";
 import type { Selection } from "../revisions/selection.ts";
 import type { Awaitable } from "../util/awaitable.ts";
@@ -41,6 +42,8 @@ export interface EndpointOptions extends GuardOptions, StoreOptions, LoadOptions
    * nobody is asked, and what needs a scope is refused. @default nobody is asked
    */
   readonly auth?: AuthOptions | undefined;
+  /** Watches each message, such as `openTelemetry` of `anyrev/telemetry`. @default nobody */
+  readonly telemetry?: Telemetry | undefined;
   /** Hears which revision each message was taken to be written in, and why. */
   readonly onSelection?: ((selection: Selection, method: string | undefined) => void) | undefined;
 }

@@ -18,17 +18,18 @@ import type { EventHub } from "../stores/event-hub.ts";
 import type { SessionRecord } from "../stores/session-store.ts";
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import { Ending } from "../util/ending.ts";
+import { tellingRefusals } from "./access-log.ts";
 import { type Answer, type Answerer, answer, type Place, refuse, refuseBroken } from "./answer.ts";
 import { assemble, Binder, toAdapterSet } from "./answerer.ts";
 import { answerBatch } from "./batch.ts";
-import { CallOutlet, takesStream, toReply } from "./call-outlet.ts";
+import { CallOutlet, takesStream, toJsonReply, toReply } from "./call-outlet.ts";
 import { allowOrigin, preflight } from "./cors.ts";
 import type { Endpoint, EndpointOptions } from "./endpoint-options.ts";
 import { Entrance, takenByAuth } from "./entrance.ts";
 import { defaultKeepAliveMs } from "./event-stream.ts";
 import { serveFetch } from "./fetch.ts";
 import { Guard } from "./guard.ts";
-import { emptyReply, type HttpReply, type HttpRequest, jsonReply, streamReply } from "./http.ts";
+import { emptyReply, type HttpReply, type HttpRequest, streamReply } from "./http.ts";
 import { compareWorkers, openKept } from "./kept.ts";
 import type { Readiness, ReadyState } from "./readiness.ts";
 import { fromOf, pathOf, queryOf, readId } from "./request-parts.ts";
@@ -46,10 +47,11 @@ const maxHandshakeBytes = 65_536;
 /** Serves a server at one URL. It may be called from any number of bridges. */
 export function createEndpoint(server: Server, options: EndpointOptions = {}): Endpoint {
   const endpoint = new HttpEndpoint(server, options);
+  const bridged = tellingRefusals(endpoint, server.logger);
   return {
-    fetch: (request) => serveFetch(endpoint, request),
-    fetchAs: (principal, request) => serveFetch(endpoint, request, principal),
-    handle: (request) => endpoint.handle(request),
+    fetch: (request) => serveFetch(bridged, request),
+    fetchAs: (principal, request) => serveFetch(bridged, request, principal),
+    handle: (request) => bridged.handle(request),
     metadataPath: endpoint.metadataPath,
     state: () => endpoint.state(),
     close: () => endpoint.close(),
@@ -86,6 +88,8 @@ class HttpEndpoint {
       closing: this.#closing,
       limits: options,
       authenticates: options.auth !== undefined,
+      telemetry: options.telemetry,
+      network: { transport: "tcp", protocol: "http" },
     });
     this.#entrance = entranceOf(options, server, this.#adapters.newest);
     this.#answerer = answerer;
@@ -250,6 +254,7 @@ class HttpEndpoint {
     });
     const answered = this.#run(preamble, {
       adapter,
+      reason: selection.reason,
       binding: this.#binder.bind(preamble, selection, access, true),
       access,
       session: kept,
@@ -325,6 +330,7 @@ class HttpEndpoint {
 
   #end(id: string, sessions: Sessions): Awaitable<HttpReply> {
     return after(sessions.end(id), async () => {
+      this.#answerer.clock?.end(id);
       // Side by side: a hub that is away is waited for once. The session has ended either way.
       const told = await Promise.allSettled([
         (async () => this.#answerer.inFlight.cancelAllOf(id, "the session ended"))(),
@@ -379,8 +385,7 @@ class HttpEndpoint {
   }
 
   #refuse(refused: Failure, adapter: Adapter = this.#adapters.newest): HttpReply {
-    const { status, text } = refuse(refused, undefined, adapter);
-    return jsonReply(status, text ?? "");
+    return toJsonReply(refuse(refused, undefined, adapter));
   }
 }
 

@@ -6,6 +6,7 @@ import type { Server } from "../core/server.ts";
 import type { Adapter } from "../revisions/adapter.ts";
 import { type Awaitable, after } from "../util/awaitable.ts";
 import { type Answer, refuse } from "./answer.ts";
+import { toJsonReply } from "./call-outlet.ts";
 import { preflight } from "./cors.ts";
 import { loopbackHosts } from "./guard.ts";
 import { emptyReply, type HttpReply, type HttpRequest, jsonReply } from "./http.ts";
@@ -79,12 +80,12 @@ export class Entrance {
     if (kind === "unavailable") {
       this.#server.log({ level: "error", message: `authentication: ${message}`, cause });
     }
-    const { status, text } = refuse(failure(kind, message), undefined, this.#adapter);
+    const answer = refuse(failure(kind, message), undefined, this.#adapter);
     const headers =
       challenge === undefined
         ? { "retry-after": retryAfterSeconds }
         : { "www-authenticate": challenge };
-    return jsonReply(status, text ?? "", headers);
+    return toJsonReply(answer, headers);
   }
 }
 

@@ -1,6 +1,7 @@
 /** HTTP as the endpoint sees it: what both bridges can give and take without conversion. */
 
 import type { Principal } from "../core/access.ts";
+import type { FailureKind } from "../core/outcome.ts";
 import type { HeaderLookup } from "../revisions/preamble.ts";
 import { encodeEvent } from "../sse/encode.ts";
 import type { Awaitable } from "../util/awaitable.ts";
@@ -28,6 +29,8 @@ export interface HttpReply {
   readonly headers: Readonly<Record<string, string>>;
   /** The whole body; undefined where there is none, or where it is a stream. */
   readonly body: string | undefined;
+  /** Why it is a refusal, where that is still to be told to whoever watches. */
+  readonly refused?: FailureKind | undefined;
   /** A body that goes on. */
   readonly stream?: EventStream | undefined;
 }

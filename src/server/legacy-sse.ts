@@ -17,9 +17,10 @@ import type { SessionStore } from "../stores/session-store.ts";
 import { type Awaitable, after, isPromise } from "../util/awaitable.ts";
 import { encodeBytes } from "../util/base64.ts";
 import { letGo } from "../util/timer.ts";
+import { tellingRefusals } from "./access-log.ts";
 import { refuse, refuseBroken } from "./answer.ts";
 import { toAdapterSet } from "./answerer.ts";
-import { toReply } from "./call-outlet.ts";
+import { toJsonReply, toReply } from "./call-outlet.ts";
 import { Channel, type ChannelOptions } from "./channel.ts";
 import { allowOrigin, preflight } from "./cors.ts";
 import type { EndpointOptions } from "./endpoint-options.ts";
@@ -28,7 +29,7 @@ import { EventStream } from "./event-stream.ts";
 import { onExpiry } from "./expiry.ts";
 import { serveFetch } from "./fetch.ts";
 import { Guard, type GuardOptions } from "./guard.ts";
-import { emptyReply, type HttpReply, type HttpRequest, jsonReply, streamReply } from "./http.ts";
+import { emptyReply, type HttpReply, type HttpRequest, streamReply } from "./http.ts";
 import { Load } from "./load.ts";
 import { admitsStream, isJson } from "./media.ts";
 import { fromOf, pathOf } from "./request-parts.ts";
@@ -73,9 +74,10 @@ export interface LegacySse {
  */
 export function createLegacySse(server: Server, options: LegacySseOptions = {}): LegacySse {
   const transport = new SseTransport(server, options);
+  const bridged = tellingRefusals(transport, server.logger);
   return {
-    fetch: (request) => serveFetch(transport, request),
-    handle: (request) => transport.handle(request),
+    fetch: (request) => serveFetch(bridged, request),
+    handle: (request) => bridged.handle(request),
     serves: (target) => transport.serves(target),
     close: () => transport.close(),
   };
@@ -230,6 +232,7 @@ class SseTransport {
     const send = (text: string) => stream.write(encodeEvent({ event: "message", data: text }));
     const channel = new Channel(this.#server, send, {
       ...this.#options,
+      network: { transport: "tcp", protocol: "http" },
       revisions: this.#adapters,
       access,
       from: this.#options.rateLimits && fromOf(request, this.#options),
@@ -302,8 +305,7 @@ class SseTransport {
 
   #refuse(refused: Failure): HttpReply {
     const adapter: Adapter = this.#adapters.newest;
-    const { status, text } = refuse(refused, undefined, adapter);
-    return jsonReply(status, text ?? "");
+    return toJsonReply(refuse(refused, undefined, adapter));
   }
 }
 

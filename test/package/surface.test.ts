@@ -4,6 +4,7 @@ import * as auth from "anyrev/auth";
 import * as client from "anyrev/client";
 import * as clientAuth from "anyrev/client/auth";
 import * as node from "anyrev/node";
+import * as telemetry from "anyrev/telemetry";
 import * as testing from "anyrev/testing";
 import { expect, it } from "vitest";
 import packageFile from "../../package.json" with { type: "json" };
@@ -37,6 +38,7 @@ const names = [
   "createServer",
   "failed",
   "image",
+  "jsonLogs",
   "link",
   "logToConsole",
   "mixed",
@@ -102,6 +104,10 @@ it("anyrev/auth exports the authenticators and what others are made with", () =>
     "refuseCredentials",
     "unavailable",
   ]);
+});
+
+it("anyrev/telemetry exports what watches by OpenTelemetry", () => {
+  expect(Object.keys(telemetry)).toEqual(["openTelemetry"]);
 });
 
 it("anyrev/testing exports what calls a server in memory, and the contract suites", () => {

@@ -43,12 +43,12 @@ export function openWay(way: WayName, server: Server, options?: ServeOptions): P
         toWay(() => memoryDuplex((receive) => openMemoryChannel(server, receive))),
       );
     case "stdio":
-      return Promise.resolve(toWay(() => pipeDuplex(server)));
+      return Promise.resolve(toWay(() => pipeDuplex(server, options)));
     case "node":
     case "fetch":
       return overSocket(server, way, options);
     case "sse":
-      return overLegacySse(server);
+      return overLegacySse(server, options);
   }
 }
 
@@ -60,8 +60,8 @@ async function overSocket(server: Server, kind: SenderKind, options?: ServeOptio
   };
 }
 
-async function overLegacySse(server: Server): Promise<Way> {
-  const serving = await serve(server, { port: 0, drainMs: 100, legacySse: true });
+async function overLegacySse(server: Server, options?: ServeOptions): Promise<Way> {
+  const serving = await serve(server, { port: 0, drainMs: 100, legacySse: true, ...options });
   const open = () => {
     return new LegacySseTransport(new URL("/sse", serving.url), createSender("node"));
   };
@@ -78,18 +78,19 @@ function toWay(open: () => Duplex): Way {
 }
 
 /** A server over standard input and output, in this process: lines in pieces, as pipes cut them. */
-export function pipeDuplex(server: Server): Duplex {
+export function pipeDuplex(server: Server, { telemetry }: ServeOptions = {}): Duplex {
   const input = new PassThrough();
   const output = new PassThrough();
   let reader: DuplexReader | undefined;
   let served: Promise<void> = Promise.resolve();
   return {
+    network: { transport: "pipe" },
     open: async (given) => {
       reader = given;
       output.on("data", (chunk: Buffer) => {
         for (let at = 0; at < chunk.length; at += 100) reader?.bytes(chunk.subarray(at, at + 100));
       });
-      served = serveStdio(server, { input, output, drainMs: 50 });
+      served = serveStdio(server, { input, output, drainMs: 50, telemetry });
     },
     send: (message) => void input.write(`${JSON.stringify(message)}\n`),
     close: async () => {

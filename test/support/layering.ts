@@ -27,6 +27,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   core: base,
   revisions: ["core", ...base],
   stores: ["core", "util"],
+  telemetry: ["core", "util"],
   testing: ["core", "stores", "util", "client", "server"],
   auth: ["core", "util"],
   server: [...served, "stores"],
@@ -76,6 +77,7 @@ const packages: ReadonlyMap<string, PackageRule> = new Map<string, PackageRule>(
   ["@standard-schema/spec", { isTypeOnly: true }],
   ["@cfworker/json-schema", { isTypeOnly: false }],
   ["eventsource-parser", { isTypeOnly: false }],
+  ["@opentelemetry/api", { isTypeOnly: false, layer: "telemetry" }],
   ["jose", { isTypeOnly: false, layer: "auth" }],
   ["oauth4webapi", { isTypeOnly: false, layer: "client", folder: "src/client/auth/" }],
 ]);

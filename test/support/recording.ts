@@ -59,12 +59,14 @@ export class Recording {
 }
 
 class RecordingTransport implements Transport {
+  readonly network: Transport["network"];
   readonly #inner: Transport;
   readonly #record: Recording;
   /** The requests of the server that are not answered yet. */
   readonly #asked: Map<unknown, JsonObject> = new Map();
 
   constructor(inner: Transport, record: Recording) {
+    this.network = inner.network;
     this.#inner = inner;
     this.#record = record;
   }
