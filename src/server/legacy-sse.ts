@@ -28,7 +28,7 @@ import { onExpiry } from "./expiry.ts";
 import { serveFetch } from "./fetch.ts";
 import { Guard, type GuardOptions } from "./guard.ts";
 import { emptyReply, type HttpReply, type HttpRequest, jsonReply, streamReply } from "./http.ts";
-import { admitsStream, isJson } from "./media.ts";
+import { admitsStream } from "./media.ts";
 
 /** Where HTTP+SSE is served, what is let in, and what is kept where. */
 export interface LegacySseOptions extends GuardOptions, Omit<ChannelOptions, "access"> {
@@ -259,11 +259,8 @@ class SseTransport {
   }
 
   #post(request: HttpRequest, access: Access): Awaitable<HttpReply> {
-    if (!isJson(request.headers("content-type"))) {
-      return this.#refuse(
-        failure("unsupported-media-type", "Content-Type must be application/json"),
-      );
-    }
+    const refused = this.#guard.checkContent(request.headers);
+    if (refused !== undefined) return this.#refuse(refused);
     const query = new URLSearchParams(request.target.split("?")[1] ?? "");
     const id = query.get("sessionId") ?? "";
     if (!idSyntax.test(id)) return this.#refuse(unknownStream);

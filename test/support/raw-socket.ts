@@ -55,9 +55,9 @@ export class RawSocket implements Disposable {
     this.#socket.write(bytes);
   }
 
-  /** Ends what it says; the other side may go on. */
-  end(): void {
-    this.#socket.end();
+  /** Reads no more. */
+  pause(): void {
+    this.#socket.pause();
   }
 
   /**
