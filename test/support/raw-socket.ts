@@ -55,6 +55,11 @@ export class RawSocket implements Disposable {
     this.#socket.write(bytes);
   }
 
+  /** Ends what it says; the other side may go on. */
+  end(): void {
+    this.#socket.end();
+  }
+
   /** Reads no more. */
   pause(): void {
     this.#socket.pause();
@@ -77,7 +82,7 @@ export class RawSocket implements Disposable {
       this[Symbol.dispose]();
       return { status, headers, text: "" };
     }
-    const hasBody = !isHead && status !== 204 && status !== 304;
+    const hasBody = !isHead && status >= 200 && status !== 204 && status !== 304;
     const text = hasBody ? await this.#until(() => this.#body(headers)) : "";
     if (text === undefined) return undefined;
     if (headers["connection"] === "close") this[Symbol.dispose]();
