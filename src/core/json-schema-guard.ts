@@ -20,33 +20,40 @@ const dialects: ReadonlyMap<string, Dialect> = new Map([
   ["http://json-schema.org/draft-04/schema", "4"],
 ]);
 
-/** Keywords that hold one schema, a list of them, or a map of them. */
-const single: readonly string[] = [
-  "additionalProperties",
-  "unevaluatedProperties",
-  "additionalItems",
-  "unevaluatedItems",
-  "items",
-  "contains",
-  "propertyNames",
-  "not",
-  "if",
-  "then",
-  "else",
-];
-const lists: readonly string[] = ["allOf", "anyOf", "oneOf", "prefixItems", "items"];
-const maps: readonly string[] = [
-  "properties",
-  "patternProperties",
-  "dependentSchemas",
-  "dependencies",
-  "$defs",
-  "definitions",
-];
-/** Keywords that look at the same value again: a cycle of these alone never ends. */
-const inPlace: readonly string[] = ["not", "if", "then", "else"];
-const inPlaceLists: readonly string[] = ["allOf", "anyOf", "oneOf"];
-const inPlaceMaps: readonly string[] = ["dependentSchemas", "dependencies"];
+/** What a keyword holds. */
+interface Holding {
+  readonly what: "schema" | "list" | "either" | "map";
+  /** Whether it looks at the same value again: a cycle of these alone never ends. */
+  readonly again: boolean;
+}
+
+const deeper = (what: Holding["what"]): Holding => ({ what, again: false });
+const again = (what: Holding["what"]): Holding => ({ what, again: true });
+
+/** The keywords that hold schemas. */
+const holdings: ReadonlyMap<string, Holding> = new Map([
+  ["additionalProperties", deeper("schema")],
+  ["unevaluatedProperties", deeper("schema")],
+  ["additionalItems", deeper("schema")],
+  ["unevaluatedItems", deeper("schema")],
+  ["items", deeper("either")],
+  ["contains", deeper("schema")],
+  ["propertyNames", deeper("schema")],
+  ["not", again("schema")],
+  ["if", again("schema")],
+  ["then", again("schema")],
+  ["else", again("schema")],
+  ["allOf", again("list")],
+  ["anyOf", again("list")],
+  ["oneOf", again("list")],
+  ["prefixItems", deeper("list")],
+  ["properties", deeper("map")],
+  ["patternProperties", deeper("map")],
+  ["dependentSchemas", again("map")],
+  ["dependencies", again("map")],
+  ["$defs", deeper("map")],
+  ["definitions", deeper("map")],
+]);
 
 export interface SchemaProblem {
   /** A JSON Pointer into the schema. */
@@ -69,56 +76,76 @@ export function findSchemaProblem(schema: JsonObject): SchemaProblem | undefined
       message: `the dialect ${JSON.stringify(schema["$schema"])} is not supported; use one of ${[...dialects.keys()].join(", ")}`,
     };
   }
-  const found: Found = { nodes: [], byPointer: new Map(), byName: new Map(), problem: undefined };
+  const found: Found = { nodes: [], byPointer: undefined, byName: new Map(), problem: undefined };
   walk(schema, "", 0, found);
   if (found.problem !== undefined) return found.problem;
-  return found.nodes.map((node) => findNodeProblem(node, found)).find(Boolean) ?? findCycle(found);
+  for (const node of found.nodes) {
+    const problem = findNodeProblem(node, found);
+    if (problem !== undefined) return problem;
+  }
+  return findEndless(found);
 }
 
 interface Node {
   readonly schema: JsonObject;
   readonly path: string;
+  /** Those within it that judge the same value. */
+  readonly again: Node[];
 }
 
 interface Found {
   readonly nodes: Node[];
-  readonly byPointer: Map<string, Node>;
+  /** Made for the first reference: most schemas have none. */
+  byPointer: ReadonlyMap<string, Node> | undefined;
   readonly byName: Map<string, Node>;
   problem: SchemaProblem | undefined;
 }
 
-function walk(value: unknown, path: string, depth: number, found: Found): void {
-  if (found.problem !== undefined || !isObject(value)) return;
-  if (depth > maxDepth) {
-    found.problem = { path: "", message: `it nests deeper than ${maxDepth} schemas` };
-    return;
+/** Enters a schema and all that it holds; undefined where that is too much. */
+function walk(schema: JsonObject, path: string, depth: number, found: Found): Node | undefined {
+  const tooLarge = findExcess(depth, found.nodes.length);
+  if (tooLarge !== undefined) {
+    found.problem = { path: "", message: tooLarge };
+    return undefined;
   }
-  if (found.nodes.length >= maxSubschemas) {
-    found.problem = { path: "", message: `it holds more than ${maxSubschemas} schemas` };
-    return;
+  const node: Node = { schema, path, again: [] };
+  enter(node, found);
+  for (const key of Object.keys(schema)) {
+    const holding = holdings.get(key);
+    if (holding === undefined) continue;
+    for (const [step, child] of children(schema[key], holding)) {
+      if (!isObject(child)) continue;
+      const inner = walk(child, `${path}/${key}${step}`, depth + 1, found);
+      if (inner === undefined) return undefined;
+      if (holding.again) node.again.push(inner);
+    }
   }
-  const node: Node = { schema: value, path };
-  found.nodes.push(node);
-  found.byPointer.set(`#${path}`, node);
-  if (typeof value["$id"] === "string") found.byName.set(value["$id"], node);
-  if (typeof value["$anchor"] === "string") found.byName.set(`#${value["$anchor"]}`, node);
-  for (const [key, child] of children(value)) walk(child, `${path}/${key}`, depth + 1, found);
+  return node;
 }
 
-function* children(schema: JsonObject): Generator<readonly [string, unknown]> {
-  for (const key of single) {
-    if (isObject(schema[key])) yield [key, schema[key]];
+function findExcess(depth: number, count: number): string | undefined {
+  if (depth > maxDepth) return `it nests deeper than ${maxDepth} schemas`;
+  return count >= maxSubschemas ? `it holds more than ${maxSubschemas} schemas` : undefined;
+}
+
+function enter(node: Node, { nodes, byName }: Found): void {
+  const { $id: id, $anchor: anchor } = node.schema;
+  nodes.push(node);
+  if (typeof id === "string") byName.set(id, node);
+  if (typeof anchor === "string") byName.set(`#${anchor}`, node);
+}
+
+function children(
+  value: unknown,
+  { what }: Holding,
+): readonly (readonly [step: string, child: unknown])[] {
+  if (Array.isArray(value)) {
+    const isList = what === "list" || what === "either";
+    return isList ? value.map((child, index) => [`/${index}`, child]) : [];
   }
-  for (const key of lists) {
-    const list = schema[key];
-    if (!Array.isArray(list)) continue;
-    for (const [index, child] of list.entries()) yield [`${key}/${index}`, child];
-  }
-  for (const key of maps) {
-    const map = schema[key];
-    if (!isObject(map)) continue;
-    for (const [name, child] of Object.entries(map)) yield [`${key}/${escapePointer(name)}`, child];
-  }
+  if (what !== "map") return [["", value]];
+  if (!isObject(value)) return [];
+  return Object.keys(value).map((name) => [`/${escapePointer(name)}`, value[name]]);
 }
 
 function escapePointer(name: string): string {
@@ -158,6 +185,7 @@ function findNodeProblem(node: Node, found: Found): SchemaProblem | undefined {
 function resolve(reference: unknown, found: Found): Node | undefined {
   if (typeof reference !== "string") return undefined;
   const pointer = reference === "#" || reference === "" ? "#" : decodePointer(reference);
+  found.byPointer ??= new Map(found.nodes.map((node) => [`#${node.path}`, node]));
   return found.byPointer.get(pointer) ?? found.byName.get(reference);
 }
 
@@ -170,48 +198,63 @@ function decodePointer(reference: string): string {
   }
 }
 
-/** A value that is judged by a schema that is judged by itself is judged for ever. */
-function findCycle(found: Found): SchemaProblem | undefined {
-  const done = new Set<Node>();
+/** What judging one value by a schema comes to, with all that judges the same value again. */
+interface Work {
+  /** Schemas in all. */
+  readonly ways: number;
+  /** Schemas one within the other. */
+  readonly levels: number;
+}
+
+/**
+ * A value that is judged by a schema that is judged by itself is judged for ever; a few
+ * references that double at every step are as good as for ever, and a long chain of them
+ * takes more stack than there is.
+ */
+function findEndless(found: Found): SchemaProblem | undefined {
+  const done = new Map<Node, Work>();
   const open = new Set<Node>();
-  const visit = (node: Node): SchemaProblem | undefined => {
-    if (done.has(node)) return undefined;
+  const visit = (node: Node): Work | SchemaProblem => {
+    const known = done.get(node);
+    if (known !== undefined) return known;
     if (open.has(node)) {
       return { path: node.path, message: "it refers to itself without going into the value" };
     }
+    if (open.size >= maxDepth) return tooDeep(node);
     open.add(node);
+    let [ways, levels] = [1, 0];
     for (const next of sameValue(node, found)) {
-      const problem = visit(next);
-      if (problem !== undefined) return problem;
+      const work = visit(next);
+      if ("message" in work) return work;
+      ways += work.ways;
+      levels = Math.max(levels, work.levels);
     }
     open.delete(node);
-    done.add(node);
-    return undefined;
+    if (ways > maxSubschemas) {
+      const message = `it judges one value by more than ${maxSubschemas} schemas`;
+      return { path: node.path, message };
+    }
+    if (levels >= maxDepth) return tooDeep(node);
+    const work: Work = { ways, levels: levels + 1 };
+    done.set(node, work);
+    return work;
   };
   for (const node of found.nodes) {
-    const problem = visit(node);
-    if (problem !== undefined) return problem;
+    const work = visit(node);
+    if ("message" in work) return work;
   }
   return undefined;
 }
 
-function sameValue(node: Node, found: Found): Node[] {
-  const paths = [
-    ...inPlace.map((key) => `#${node.path}/${key}`),
-    ...inPlaceLists.flatMap((key) => {
-      const list = node.schema[key];
-      return Array.isArray(list) ? list.map((_, index) => `#${node.path}/${key}/${index}`) : [];
-    }),
-    ...inPlaceMaps.flatMap((key) => {
-      const map = node.schema[key];
-      return isObject(map)
-        ? Object.keys(map).map((name) => `#${node.path}/${key}/${escapePointer(name)}`)
-        : [];
-    }),
-  ];
-  const nodes = paths.map((path) => found.byPointer.get(path));
-  for (const keyword of ["$ref", "$recursiveRef"]) {
-    nodes.push(resolve(node.schema[keyword], found));
-  }
-  return nodes.filter((next) => next !== undefined);
+function tooDeep({ path }: Node): SchemaProblem {
+  return {
+    path,
+    message: `it judges one value by more than ${maxDepth} schemas one within another`,
+  };
+}
+
+function sameValue({ schema, again: within }: Node, found: Found): readonly Node[] {
+  if (schema["$ref"] === undefined && schema["$recursiveRef"] === undefined) return within;
+  const referred = ["$ref", "$recursiveRef"].map((keyword) => resolve(schema[keyword], found));
+  return [...within, ...referred.filter((next) => next !== undefined)];
 }

@@ -142,12 +142,24 @@ export function compileJsonSchema(schema: JsonSchema): (value: unknown) => reado
   // The validator marks the schemas it has seen, so it works on a copy of its own.
   const validator = new Validator(structuredClone(schema), dialectOf(schema) ?? "2020-12");
   return (value) => {
-    const { valid, errors } = validator.validate(value);
+    const { valid, errors } = judge(validator, value);
     if (valid) return [];
     // The outermost errors only say that a part is wrong; the innermost says what.
     const leaves = errors.filter((error) => !wrappers.includes(error.keyword));
     return (leaves.length > 0 ? leaves : errors).map(fromUnit);
   };
+}
+
+function judge(validator: Validator, value: unknown): ReturnType<Validator["validate"]> {
+  try {
+    return validator.validate(value);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    // A deep value under a schema that refers to itself: what cannot be judged is not taken.
+    const error = "It is nested too deep to be checked.";
+    const where = { keyword: "", keywordLocation: "#", instanceLocation: "#" };
+    return { valid: false, errors: [{ ...where, error }] };
+  }
 }
 
 const wrappers: readonly string[] = [

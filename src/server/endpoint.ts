@@ -25,7 +25,7 @@ import { answerBatch } from "./batch.ts";
 import { CallOutlet, takesStream, toJsonReply, toReply } from "./call-outlet.ts";
 import { allowOrigin, preflight } from "./cors.ts";
 import type { Endpoint, EndpointOptions } from "./endpoint-options.ts";
-import { Entrance, takenByAuth } from "./entrance.ts";
+import { type Entrance, entranceOf, takenByAuth } from "./entrance.ts";
 import { defaultKeepAliveMs } from "./event-stream.ts";
 import { serveFetch } from "./fetch.ts";
 import { Guard } from "./guard.ts";
@@ -393,11 +393,3 @@ const unknownSession: Failure = failure(
   "unknown-session",
   "this session is unknown or has ended; send initialize without Mcp-Session-Id to open one",
 );
-
-function entranceOf(
-  { auth, path, allowedHosts }: EndpointOptions,
-  server: Server,
-  adapter: Adapter,
-): Entrance | undefined {
-  return auth && new Entrance({ auth, path, allowedHosts, server, adapter });
-}

@@ -8,6 +8,7 @@ import { type Awaitable, after } from "../util/awaitable.ts";
 import { type Answer, refuse } from "./answer.ts";
 import { toJsonReply } from "./call-outlet.ts";
 import { preflight } from "./cors.ts";
+import type { EndpointOptions } from "./endpoint-options.ts";
 import { loopbackHosts } from "./guard.ts";
 import { emptyReply, type HttpReply, type HttpRequest, jsonReply } from "./http.ts";
 
@@ -91,4 +92,13 @@ export class Entrance {
 
 function isLoopback(host: string): boolean {
   return loopbackHosts.some((each) => host === each || host.startsWith(`${each}:`));
+}
+
+/** The one that an endpoint has, if it has any. */
+export function entranceOf(
+  { auth, path, allowedHosts }: EndpointOptions,
+  server: Server,
+  adapter: Adapter,
+): Entrance | undefined {
+  return auth && new Entrance({ auth, path, allowedHosts, server, adapter });
 }

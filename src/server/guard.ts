@@ -52,9 +52,8 @@ export class Guard {
 
   /** The media types and the announced length of a POST. */
   checkPost({ headers }: HttpRequest): Failure | undefined {
-    if (!isJson(headers("content-type"))) {
-      return failure("unsupported-media-type", "Content-Type must be application/json");
-    }
+    const refused = this.checkContent(headers);
+    if (refused !== undefined) return refused;
     if (acceptable(headers("accept")) === "neither") {
       return failure(
         "not-acceptable",
@@ -63,6 +62,17 @@ export class Guard {
     }
     const length = headers("content-length");
     return length !== undefined && Number(length) > this.maxBodyBytes ? this.tooLarge() : undefined;
+  }
+
+  /** What a body is. A compressed one is refused: a few bytes of it can stand for gigabytes. */
+  checkContent(headers: HttpRequest["headers"]): Failure | undefined {
+    if (!isJson(headers("content-type"))) {
+      return failure("unsupported-media-type", "Content-Type must be application/json");
+    }
+    const encoding = headers("content-encoding")?.trim().toLowerCase() ?? "identity";
+    return encoding === "identity"
+      ? undefined
+      : failure("unsupported-media-type", "send the body as it is, without Content-Encoding");
   }
 
   tooLarge(): Failure {

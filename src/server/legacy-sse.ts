@@ -31,7 +31,7 @@ import { serveFetch } from "./fetch.ts";
 import { Guard, type GuardOptions } from "./guard.ts";
 import { emptyReply, type HttpReply, type HttpRequest, streamReply } from "./http.ts";
 import { Load } from "./load.ts";
-import { admitsStream, isJson } from "./media.ts";
+import { admitsStream } from "./media.ts";
 import { fromOf, pathOf } from "./request-parts.ts";
 
 /** Where HTTP+SSE is served, what is let in, and what is kept where. */
@@ -283,11 +283,8 @@ class SseTransport {
   }
 
   #post(request: HttpRequest, access: Access): Awaitable<HttpReply> {
-    if (!isJson(request.headers("content-type"))) {
-      return this.#refuse(
-        failure("unsupported-media-type", "Content-Type must be application/json"),
-      );
-    }
+    const refused = this.#guard.checkContent(request.headers);
+    if (refused !== undefined) return this.#refuse(refused);
     const query = new URLSearchParams(request.target.split("?")[1] ?? "");
     const id = query.get("sessionId") ?? "";
     if (!idSyntax.test(id)) return this.#refuse(unknownStream);

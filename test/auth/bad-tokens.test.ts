@@ -1,9 +1,9 @@
 /** Credentials that are none: each is answered alike, before anything else of a request is read. */
 import { checkJwt, checkTokens } from "anyrev/auth";
-import { createEndpoint, createServer } from "anyrev/node";
+import { createEndpoint, createLegacySse, createServer, serve } from "anyrev/node";
 import { exportSPKI, generateKeyPair } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Bridge, bridges, openBridge, toRequest } from "../support/bridges.ts";
+import { type Bridge, bridges, openBridge, sendTo, toRequest } from "../support/bridges.ts";
 import {
   encodePart,
   type Issuer,
@@ -253,6 +253,51 @@ describe.each(bridges)("over the %s bridge", (name) => {
       );
     }
     expect(calls).toEqual([]);
+  });
+});
+
+/** HTTP+SSE beside the endpoint, over either bridge. */
+async function openLegacy(name: Bridge["name"]): Promise<Pick<Bridge, "send"> & AsyncDisposable> {
+  const { server, auth } = open();
+  if (name === "node") {
+    const serving = await serve(server, { auth, port: 0, legacySse: true, drainMs: 50 });
+    return {
+      send: (message) => sendTo(serving.port, message),
+      [Symbol.asyncDispose]: () => serving.close(),
+    };
+  }
+  const legacy = createLegacySse(server, { auth });
+  return {
+    send: async (message) => {
+      const { status, headers, body } = await legacy.fetch(toRequest(message));
+      return { status, headers, text: await new Response(body).text() };
+    },
+    [Symbol.asyncDispose]: async () => legacy.close(),
+  };
+}
+
+describe.each(bridges)("on the routes of HTTP+SSE over the %s bridge", (name) => {
+  it.each(cases)("%s opens no stream and posts to none", async (_, error, sent) => {
+    await using legacy = await openLegacy(name);
+    const { target = "/mcp", authorization } = await sent();
+    for (const [method, path] of [
+      ["GET", "/sse"],
+      ["POST", "/messages"],
+      ["DELETE", "/sse"],
+      ["GET", "/messages"],
+    ] as const) {
+      const answer = await legacy.send({
+        method,
+        target: target.replace("/mcp", path),
+        headers: { ...headersFor("2024-11-05", call), authorization },
+        ...(method === "POST" && { body: JSON.stringify(call) }),
+      });
+      expect(answer.status, `${method} ${path}`).toBe(401);
+      const challenge = answer.headers.get("www-authenticate") ?? "";
+      expect(/error="([a-z_]+)"/.exec(challenge)?.[1]).toBe(error);
+      expect(`${answer.text}${challenge}`).not.toMatch(/hidden|9\.9\.9|sessionId/);
+      assertReply("2025-11-25", { method: "nothing" }, JSON.parse(answer.text));
+    }
   });
 });
 

@@ -102,7 +102,8 @@ function headerSafe(value: string): string {
 /** @param sessions - ids of live sessions, to be named by some of the requests */
 export function createHostile(random: Random, sessions: readonly string[]): Hostile {
   const revision = random.pick(revisions);
-  const message = createMessage(random, revision);
+  // What is spoilt is this request's own: the names that requests share stay as they are.
+  const message = structuredClone(createMessage(random, revision));
   const headers = headersFor(revision, message);
   if (random.chance(0.3) && sessions.length > 0) headers["mcp-session-id"] = random.pick(sessions);
   let query = random.chance(0.1) ? `?mcp=${random.pick(revisions)}` : "";

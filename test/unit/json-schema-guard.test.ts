@@ -217,3 +217,37 @@ describe("a keyword", () => {
     expect(findSchemaProblem({ properties: { required: true, pattern: {} } })).toBeUndefined();
   });
 });
+
+describe("the work of judging one value", () => {
+  const chain = (count: number, link: (next: string) => Json): Json => ({
+    $ref: "#/$defs/d0",
+    $defs: {
+      ...Object.fromEntries(
+        Array.from({ length: count }, (_, at) => [`d${at}`, link(`#/$defs/d${at + 1}`)]),
+      ),
+      [`d${count}`]: {},
+    },
+  });
+
+  it("may go through sixty-four references, and no more", () => {
+    expect(findSchemaProblem(chain(62, ($ref) => ({ $ref })))).toBeUndefined();
+    for (const count of [63, 100, 9_000]) {
+      const problem = findSchemaProblem(chain(count, ($ref) => ({ $ref })));
+      expect(problem?.message).toContain("more than 64 schemas one within another");
+    }
+  });
+
+  it("may not double at each of a few steps", () => {
+    const doubling = (count: number) => chain(count, ($ref) => ({ allOf: [{ $ref }, { $ref }] }));
+    expect(findSchemaProblem(doubling(5))).toBeUndefined();
+    expect(findSchemaProblem(doubling(20))?.message).toContain("more than 10000 schemas");
+  });
+
+  it("is refused, not failed at, where a value is nested deeper than it can go", () => {
+    const check = compileJsonSchema({ items: { allOf: [{ $ref: "#" }] } });
+    let value: unknown = [];
+    for (let level = 0; level < 5_000; level++) value = [value];
+    expect(check(value)).toEqual([{ path: "", message: "It is nested too deep to be checked." }]);
+    expect(check([[[]]])).toEqual([]);
+  });
+});
