@@ -236,6 +236,12 @@ export function toLine(random: Random, message: unknown, capBytes: number): Uint
   if (random.chance(0.01)) text = `[INFO] ${text}`;
   if (random.chance(0.003)) text = text.replace(/\}$/, `,"x":"${"x".repeat(capBytes)}"}`);
   const bytes = encoder.encode(random.chance(0.005) ? text : `${text}\n`);
-  if (random.chance(0.02) && bytes.length > 0) bytes[random.int(bytes.length)] = random.int(256);
+  if (random.chance(0.02) && bytes.length > 0) spoilByte(random, bytes);
   return bytes;
+}
+
+/** Not a digit: with another one the message would answer for another, and no client could tell. */
+function spoilByte(random: Random, bytes: Uint8Array): void {
+  const at = random.int(bytes.length);
+  if (!/\d/.test(String.fromCharCode(bytes[at] ?? 0))) bytes[at] = random.int(256);
 }

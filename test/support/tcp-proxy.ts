@@ -1,6 +1,5 @@
 /** A wire between clients and a server that can be cut, held, or made deaf in one direction. */
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -23,8 +22,17 @@ export class TcpProxy {
 
   static async open(target: number): Promise<TcpProxy> {
     const proxy = new TcpProxy(target);
-    await proxy.accept();
-    return proxy;
+    for (;;) {
+      // None that the system gives to whoever asks for a free one: it is let go, and taken again.
+      proxy.#port = 20_000 + Math.floor(Math.random() * 10_000);
+      try {
+        await proxy.accept();
+        return proxy;
+      } catch (cause) {
+        if (!(cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE"))
+          throw cause;
+      }
+    }
   }
 
   get port(): number {
@@ -44,7 +52,6 @@ export class TcpProxy {
     const server = createServer((client) => this.#join(client));
     this.#server = server.listen(this.#port, "127.0.0.1");
     await once(server, "listening");
-    this.#port = (server.address() as AddressInfo).port;
   }
 
   /** Breaks every connection, and takes none. */
