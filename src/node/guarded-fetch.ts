@@ -121,16 +121,20 @@ async function follow(
   for (let led = 0; ; led++) {
     const addresses = await judge(hop.url, allowsLocal, options, signal);
     const incoming = await exchange(hop, addresses, signal);
-    const next = redirect === "manual" ? undefined : locationOf(incoming, hop.url);
-    if (next === undefined) return await read(incoming, hop.url, maxBytes);
-    incoming.destroy();
-    if (redirect === "error" || led === maxRedirects) {
-      throw new GuardedFetchError("redirect", `${hop.url.origin} leads on once too often`);
+    try {
+      const next = redirect === "manual" ? undefined : locationOf(incoming, hop.url);
+      if (next === undefined) return await read(incoming, hop, maxBytes);
+      if (redirect === "error" || led === maxRedirects) {
+        throw new GuardedFetchError("redirect", `${hop.url.origin} leads on once too often`);
+      }
+      if (hop.url.protocol === "https:" && next.protocol !== "https:") {
+        throw new GuardedFetchError("redirect", `${hop.url.origin} leads away from https`);
+      }
+      hop = nextHop(hop, next, incoming.statusCode ?? 0);
+    } finally {
+      // Nothing watches it from here on: left open, the other side alone would end it.
+      incoming.destroy();
     }
-    if (hop.url.protocol === "https:" && next.protocol !== "https:") {
-      throw new GuardedFetchError("redirect", `${hop.url.origin} leads away from https`);
-    }
-    hop = nextHop(hop, next, incoming.statusCode ?? 0);
   }
 }
 
@@ -198,7 +202,15 @@ function exchange(
       signal,
       maxHeaderSize: 32_768,
     });
+    const noAnswer = (): void =>
+      reject(new GuardedFetchError("answer", `${url.origin} gives no answer of HTTP`));
     outgoing.once("response", resolve);
+    // Nobody asked for another protocol, and nothing else would end the wait for an answer.
+    outgoing.once("upgrade", (_incoming, socket) => {
+      socket.destroy();
+      noAnswer();
+    });
+    outgoing.once("close", noAnswer);
     outgoing.on("error", (cause: NodeJS.ErrnoException) => {
       const kind = cause.code?.startsWith("HPE_") ? "answer" : "unreachable";
       reject(new GuardedFetchError(kind, `${url.origin} could not be asked`, cause));
@@ -236,20 +248,24 @@ function nextHop({ url, method, headers, body }: Hop, next: URL, status: number)
   return { url: next, method: "GET", headers: own, body: undefined };
 }
 
-async function read(incoming: IncomingMessage, url: URL, maxBytes: number): Promise<Response> {
+async function read(
+  incoming: IncomingMessage,
+  { url, method }: Hop,
+  maxBytes: number,
+): Promise<Response> {
   const { headers, statusCode = 0, rawHeaders } = incoming;
   const encoding = headers["content-encoding"] ?? "identity";
-  if (encoding.toLowerCase() !== "identity" || statusCode > 599) {
-    incoming.destroy();
+  if (encoding.toLowerCase() !== "identity" || statusCode < 200 || statusCode > 599) {
     throw new GuardedFetchError("answer", `${url.origin} answers compressed, or with no HTTP`);
   }
   const own = new Headers();
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     own.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
   }
-  const body = await readBody(incoming, url, maxBytes);
-  const isEmpty = [204, 205, 304].includes(statusCode);
-  return new Response(isEmpty ? null : body, { status: statusCode, headers: own });
+  // Such answers may announce the length of what they leave out.
+  const isEmpty = method === "HEAD" || [204, 205, 304].includes(statusCode);
+  const body = isEmpty ? null : await readBody(incoming, url, maxBytes);
+  return new Response(body, { status: statusCode, headers: own });
 }
 
 async function readBody(
@@ -270,8 +286,6 @@ async function readBody(
     length = Math.max(length, announced);
   } catch (cause) {
     throw new GuardedFetchError("unreachable", `${url.origin} broke off its answer`, cause);
-  } finally {
-    incoming.destroy();
   }
   if (length <= maxBytes) return Buffer.concat(chunks);
   throw new GuardedFetchError("too-large", `${url.origin} answers with over ${maxBytes} bytes`);

@@ -1,7 +1,7 @@
 /** What a fetch for URLs that strangers name reaches, and what it does not. */
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
-import { type AddressInfo, createServer as createTcp } from "node:net";
+import { type AddressInfo, createServer as createTcp, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
 import { reachOf } from "../../src/node/addresses.ts";
@@ -10,6 +10,7 @@ import {
   type GuardedFetchOptions,
   guardedFetch,
 } from "../../src/node/guarded-fetch.ts";
+import { until } from "../support/signals.ts";
 
 const isPublic = [
   ...["1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0"],
@@ -57,6 +58,23 @@ async function serve(listener: RequestListener, host = "127.0.0.1"): Promise<str
     server.closeAllConnections();
   });
   return `http://localhost:${(server.address() as AddressInfo).port}`;
+}
+
+/** Answers every connection's first bytes with the same, and leaves it open. */
+async function serveRaw(answer: string): Promise<{ url: string; sockets: readonly Socket[] }> {
+  const sockets: Socket[] = [];
+  const server = createTcp((socket) => {
+    sockets.push(socket);
+    socket.on("error", () => undefined);
+    socket.once("data", () => socket.write(answer));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  closing.push(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return { url: `http://localhost:${(server.address() as AddressInfo).port}`, sockets };
 }
 
 const local: GuardedFetchOptions = { allowLoopback: true, resolve: async () => ["127.0.0.1"] };
@@ -269,12 +287,31 @@ describe("an answer", () => {
       response.write("x", () => response.destroy());
     });
     expect((await failureOf(get(url))).kind).toBe("unreachable");
-    const server = createTcp((socket) => socket.end("no HTTP at all\r\n\r\n"));
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    closing.push(() => server.close());
-    const { port } = server.address() as AddressInfo;
-    expect((await failureOf(get(`http://localhost:${port}/`))).kind).toBe("answer");
+    const { url: none } = await serveRaw("no HTTP at all\r\n\r\n");
+    expect((await failureOf(get(none))).kind).toBe("answer");
+  });
+
+  test.each([
+    ["another protocol", "101 Other\r\nupgrade: x\r\nconnection: upgrade", "answer"],
+    ["a status below all others", "001 Odd\r\ncontent-length: 0", "answer"],
+    ["a status above all others", "600 Odd\r\ncontent-length: 0", "answer"],
+    ["a place that is no URL", "302 Found\r\nlocation: http://[", "redirect"],
+    ["a place, once too often", "302 Found\r\nlocation: /", "redirect"],
+    ["more than is read", "200 OK\r\ncontent-length: 9999999", "too-large"],
+    ["what is compressed", "200 OK\r\ncontent-encoding: br", "answer"],
+  ])("of %s is refused at once, and its connection is closed", async (_, head, kind) => {
+    const { url, sockets } = await serveRaw(`HTTP/1.1 ${head}\r\n\r\n`);
+    expect((await failureOf(get(url, { ...capped, maxRedirects: 0 }))).kind).toBe(kind);
+    await until("the connection is closed", () => sockets.every((socket) => socket.closed));
+    expect(sockets.length).toBe(1);
+  });
+
+  test("without a body may say how long one would be", async () => {
+    const url = await serve((_, response) => {
+      response.writeHead(200, { "content-length": "9999999" }).end();
+    });
+    const response = await get(url, capped, { method: "HEAD" });
+    expect([response.status, await response.text()]).toEqual([200, ""]);
   });
 });
 
