@@ -37,6 +37,9 @@ export interface LoopbackSignIn {
 /** Sign-ins that may wait at once: more are no user's. */
 const maxWaiting = 20;
 
+/** How long an answer that is on its way may still take when the last sign-in is over. */
+const graceMs = 1_000;
+
 /**
  * What a command line signs its user in with: `oauth({ ...loopbackSignIn() })`. It listens on
  * 127.0.0.1 only while somebody signs in, and takes one GET with the `state` of that sign-in:
@@ -141,11 +144,17 @@ class Listening {
     void closing?.then((server) => {
       server.close();
       server.closeIdleConnections();
+      // Browsers connect ahead of what they ask, and a server that closes looks after no time limit:
+      // one such connection would keep a command line from ending. The page has come by then.
+      letGo(setTimeout(() => server.closeAllConnections(), graceMs));
     });
   }
 
   async #listen(): Promise<Server> {
-    const server = createServer((incoming, outgoing) => this.#answer(incoming, outgoing));
+    // As often as that, or its time limits come half a minute late.
+    const server = createServer({ connectionsCheckingInterval: 1_000 }, (incoming, outgoing) =>
+      this.#answer(incoming, outgoing),
+    );
     server.maxConnections = 50;
     server.headersTimeout = 5_000;
     server.requestTimeout = 5_000;

@@ -1,5 +1,7 @@
 /** A user who signs in with the browser of this machine, and whoever else finds the port. */
+import { once } from "node:events";
 import { request } from "node:http";
+import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { type LoopbackSignInOptions, loopbackSignIn } from "../../src/node/loopback-sign-in.ts";
@@ -144,6 +146,37 @@ describe("whoever else finds the port", () => {
     expect(await statusOf(port, method, target, { host, ...headers })).toBe(status);
     await fetch(`${back}?code=mine&state=right`);
     expect((await came).get("code")).toBe("mine");
+  });
+});
+
+/** What a browser does ahead of asking, and what somebody does who wants the port for himself. */
+async function hold(back: string): Promise<readonly Socket[]> {
+  const sockets = ["", "GET /callback HTTP/1.1\r\nHost:"].map((begun) => {
+    const socket = connect(Number(new URL(back).port), "127.0.0.1");
+    socket.on("error", () => undefined);
+    socket.write(begun);
+    return socket.resume();
+  });
+  await Promise.all(sockets.map((socket) => once(socket, "connect")));
+  return sockets;
+}
+
+describe("connections on which nothing comes", () => {
+  test("end with the sign-in, and its page comes all the same", async () => {
+    const { back, came } = await begin();
+    const held = await hold(back);
+    const answer = await fetch(`${back}?code=c&state=right`);
+    expect(await answer.text()).toContain("You are signed in.");
+    await came;
+    await until("they are closed", () => held.every(({ closed }) => closed));
+  });
+
+  test("end within seconds while somebody signs in", { timeout: 15_000 }, async () => {
+    const { back, came } = await begin();
+    const held = await hold(back);
+    await Promise.all(held.map((socket) => once(socket, "close")));
+    await fetch(`${back}?code=c&state=right`);
+    expect((await came).get("code")).toBe("c");
   });
 });
 
