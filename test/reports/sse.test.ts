@@ -116,7 +116,9 @@ function isEmpty(event: StreamEvent | undefined): boolean {
 describe.each(rows())("in $revision over $bridge", ({ revision, bridge }) => {
   it("R060: a call that says nothing for six minutes is not cut off meanwhile", async () => {
     const gate = createGate();
-    const talker = await Talker.open(await open(bridge, declare(gate)), revision);
+    // Without the timer that looks after how long all calls take.
+    const worker = await open(bridge, declare(gate), { callTimeoutMs: Number.POSITIVE_INFINITY });
+    const talker = await Talker.open(worker, revision);
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout"] });
     const call = talker.call("silent");
     await until("the call is waited for", () => vi.getTimerCount() === 1);
@@ -134,7 +136,9 @@ describe.each(rows())("in $revision over $bridge", ({ revision, bridge }) => {
 
   it("R060: an answer that comes in time is one JSON body, and leaves no timer", async () => {
     const gate = createGate();
-    const talker = await Talker.open(await open(bridge, declare(gate)), revision);
+    // Without the timer that looks after how long all calls take.
+    const worker = await open(bridge, declare(gate), { callTimeoutMs: Number.POSITIVE_INFINITY });
+    const talker = await Talker.open(worker, revision);
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout"] });
     const call = talker.call("silent");
     await until("the call is waited for", () => vi.getTimerCount() === 1);
