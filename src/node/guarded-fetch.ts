@@ -2,7 +2,7 @@
 import { lookup } from "node:dns/promises";
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { isIP } from "node:net";
+import { isIP, isIPv4 } from "node:net";
 import type { Fetch } from "../client/fetch-sender.ts";
 import { onAbort, unlessAborted } from "../util/abort.ts";
 import { letGo } from "../util/timer.ts";
@@ -138,8 +138,10 @@ async function follow(
   }
 }
 
+/** In no other spelling: who keeps strangers from the names of this machine would have to know each. */
 function isLocalName({ hostname }: URL): boolean {
-  return hostname === "localhost" || reachOf(bare(hostname)) === "loopback";
+  if (hostname === "localhost" || hostname === "[::1]") return true;
+  return isIPv4(hostname) && reachOf(hostname) === "loopback";
 }
 
 function bare(hostname: string): string {

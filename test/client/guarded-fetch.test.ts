@@ -5,6 +5,7 @@ import { type AddressInfo, createServer as createTcp, type Socket } from "node:n
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
 import { reachOf } from "../../src/node/addresses.ts";
+import { oauth } from "../../src/node/client-auth.ts";
 import {
   type GuardedFetchError,
   type GuardedFetchOptions,
@@ -106,6 +107,17 @@ describe("before anything is connected to", () => {
     "https://192.168.1.1./",
   ])("refuses the address in %s", async (url) => {
     expect((await failureOf(get(url, {}))).kind).toBe("address");
+  });
+
+  test.each([
+    "https://[::ffff:127.0.0.1]/",
+    "https://[::ffff:7f00:1]/",
+    "http://[::ffff:127.0.0.1]/",
+    "https://localhost./",
+    "https://0.0.0.0/",
+    "https://10.0.0.1/",
+  ])("takes %s for no name of this machine, where that may be asked", async (url) => {
+    expect((await failureOf(get(url))).kind).toBe(url.startsWith("http:") ? "url" : "address");
   });
 
   test.each([
@@ -271,11 +283,14 @@ describe("an answer", () => {
     expect((await failureOf(get(url, capped))).kind).toBe("answer");
   });
 
-  test.each(["before its headers", "between two bytes of its body"])(
+  test.each(["before its headers", "between two bytes of its body", "byte by byte"])(
     "that dawdles %s is not waited for",
     async (where) => {
       const url = await serve((_, response) => {
         if (where.startsWith("between")) response.write("x");
+        if (!where.startsWith("byte")) return;
+        const dripping = setInterval(() => response.write("x"), 10);
+        response.once("close", () => clearInterval(dripping));
       });
       expect((await failureOf(get(url, { ...local, timeoutMs: 100 }))).kind).toBe("timeout");
     },
@@ -313,6 +328,27 @@ describe("an answer", () => {
     const response = await get(url, capped, { method: "HEAD" });
     expect([response.status, await response.text()]).toEqual([200, ""]);
   });
+});
+
+test("a server elsewhere cannot have a client that signs in ask this machine", async () => {
+  const { url, sockets } = await serveRaw("");
+  const { port } = new URL(url);
+  const server = new URL("https://mcp.example.com/mcp");
+  const auth = oauth({
+    redirectUri: "https://app.test/back",
+    authorize: () => expect.fail("the user was asked"),
+  });
+  const exchange = { server, url: server, method: "POST" } as const;
+  for (const host of ["[::ffff:127.0.0.1]", "[::1]", "127.1", "localhost", "0.0.0.0"]) {
+    const challenge = `Bearer resource_metadata="https://${host}:${port}/"`;
+    const header = (name: string) => (name === "www-authenticate" ? challenge : undefined);
+    const answer = { ...exchange, status: 401, repeats: 0, credentials: {}, header };
+    const failure = await failureOf(
+      Promise.resolve(auth.answered(answer, AbortSignal.timeout(5_000))),
+    );
+    expect([failure.name, failure.kind]).toEqual(["ClientError", "unauthorized"]);
+  }
+  expect(sockets.length).toBe(0);
 });
 
 test("the caller's own signal ends it, with its own reason", async () => {
