@@ -96,11 +96,11 @@ class Listening {
     }
     if (this.#waiting.size >= maxWaiting) throw new Error("too many sign-ins wait already");
     try {
-      const came = this.#wait(state, signal);
-      // What tells the user may fail before it is waited for.
-      came.catch(() => undefined);
       this.#begun();
+      signal.throwIfAborted();
+      // It may fail: nothing is waited for before.
       print(`Sign in at ${url.href}`);
+      const came = this.#wait(state, signal);
       // Without a browser the user can still follow what was printed.
       Promise.resolve(url)
         .then(open)
@@ -127,12 +127,14 @@ class Listening {
     return new Promise((resolve, reject) => {
       const late = `nobody signed in within ${this.#timeoutMs / 1_000} seconds`;
       const timer = setTimeout(() => end(() => reject(new Error(late))), this.#timeoutMs);
-      const forget = onAbort(signal, () => end(() => reject(signal.reason)));
+      let forget = (): void => undefined;
       const end = (settle: () => void): void => {
         clearTimeout(timer);
         forget();
         settle();
       };
+      // Calls back at once where the signal was aborted by what told the user.
+      forget = onAbort(signal, () => end(() => reject(signal.reason)));
       this.#waiting.set(state, (came) => end(() => resolve(came)));
     });
   }

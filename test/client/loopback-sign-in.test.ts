@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { type LoopbackSignInOptions, loopbackSignIn } from "../../src/node/loopback-sign-in.ts";
 import { browserCommand, openBrowser } from "../../src/node/open-browser.ts";
 import { until } from "../support/signals.ts";
@@ -186,6 +186,42 @@ describe("giving up", () => {
     const { back, came } = await begin({}, ended.signal);
     ended.abort(new Error("mine"));
     await expect(came).rejects.toThrow("mine");
+    await isClosed(back);
+  });
+
+  test("shows the user nothing where it came before the sign-in", async () => {
+    const shown: string[] = [];
+    const signIn = loopbackSignIn({
+      print: (text) => void shown.push(text),
+      open: ({ href }) => void shown.push(href),
+    });
+    const back = await signIn.redirectUri();
+    const url = new URL("https://as.test/authorize?state=s");
+    url.searchParams.set("redirect_uri", back);
+    const signal = AbortSignal.abort(new Error("mine"));
+    await expect(signIn.authorize(url, { signal })).rejects.toThrow("mine");
+    await isClosed(back);
+    expect(shown).toEqual([]);
+  });
+
+  test("comes with what the user cannot be shown, and leaves no time limit running", async () => {
+    const signIn = loopbackSignIn({
+      timeoutMs: 123_456,
+      print: () => {
+        throw new Error("standard error is closed");
+      },
+    });
+    const back = await signIn.redirectUri();
+    const url = new URL("https://as.test/authorize?state=s");
+    url.searchParams.set("redirect_uri", back);
+    const started = vi.spyOn(globalThis, "setTimeout");
+    try {
+      await expect(signIn.authorize(url, { signal: never })).rejects.toThrow("is closed");
+      const limits = started.mock.calls.filter(([, ms]) => ms === 123_456);
+      expect(limits).toEqual([]);
+    } finally {
+      started.mockRestore();
+    }
     await isClosed(back);
   });
 
