@@ -22,8 +22,9 @@ export interface RateLimitOptions {
   /** Limiters of their own for tools, beside the one for all. @default none */
   readonly tools?: Readonly<Record<string, RateLimiter>> | undefined;
   /**
-   * What becomes of requests while the limiter fails: `refuse` tells them to come back (503 over
-   * HTTP), so that who breaks its store gains nothing; `serve` serves them. @default "refuse"
+   * What becomes of requests while the limiter fails, or says nothing for 1.5 seconds: `refuse`
+   * tells them to come back (503 over HTTP), so that who breaks its store gains nothing; `serve`
+   * serves them. @default "refuse"
    */
   readonly onFailure?: "refuse" | "serve" | undefined;
 }
@@ -36,6 +37,12 @@ export interface RateOptions {
    */
   readonly rateLimits?: RateLimitOptions | undefined;
 }
+
+/**
+ * Drivers keep what they are asked while their store is away, some for ever: whoever waits here
+ * takes no place among the calls yet, so nothing else would end it.
+ */
+const patienceMs = 1_500;
 
 /** Where nothing else tells callers apart. */
 const everyone = "everyone";
@@ -66,8 +73,9 @@ export class RateLimits {
     const key = owner === "" ? (from ?? everyone) : `principal:${owner}`;
     try {
       // The narrower one first: what it refuses takes nothing from the other.
-      if (tool !== undefined) await own(tools, tool)?.consume(`${key}:${tool}`, points);
-      await limiter.consume(key, points);
+      const narrow = tool === undefined ? undefined : own(tools, tool);
+      if (narrow !== undefined) await take(narrow, `${key}:${tool}`, points);
+      await take(limiter, key, points);
       return undefined;
     } catch (cause) {
       if (isObject(cause) && typeof cause["msBeforeNext"] === "number") {
@@ -78,6 +86,16 @@ export class RateLimits {
       return unavailable("requests cannot be counted just now; send this one again later", 1_000);
     }
   }
+}
+
+/** What comes later is let go. */
+function take(limiter: RateLimiter, key: string, points: number): Promise<unknown> {
+  const taking = limiter.consume(key, points);
+  return new Promise((resolve, reject) => {
+    const late = (): void => reject(new Error(`it did not answer within ${patienceMs} ms`));
+    const timer = setTimeout(late, patienceMs);
+    taking.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }
 
 function limited(msBeforeNext: number): Failure {

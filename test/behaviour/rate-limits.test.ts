@@ -171,6 +171,26 @@ describe("a limiter that workers share", () => {
     client.disconnect();
   });
 
+  it("is given up where its driver waits for a Redis that is away", async () => {
+    // Nothing listens at this port, and this driver keeps what it is asked meanwhile.
+    const client = new Redis({ host: "127.0.0.1", port: 1 });
+    client.on("error", () => {});
+    const limiter = new RateLimiterRedis({ storeClient: client, points: 2, duration: 60 });
+    for (const onFailure of ["refuse", "serve"] as const) {
+      const { server, runs, logged } = createCounting();
+      const endpoint = { rateLimits: { limiter, onFailure } };
+      await using peer = await Conversant.open("socket", modern, server, { endpoint });
+      const { message, origin } = await call(peer, "cheap");
+      expect(origin.status).toBe(onFailure === "serve" ? 200 : 503);
+      if (onFailure === "refuse") {
+        expect(message["error"]).toMatchObject({ code: -32603, data: { retryAfterMs: 1_000 } });
+      }
+      expect(runs).toEqual(onFailure === "serve" ? ["cheap"] : []);
+      expect(logged).toMatchObject([{ message: "a rate limiter failed" }]);
+    }
+    client.disconnect();
+  });
+
   it("counts in PostgreSQL what is asked of either", async () => {
     const pool = new pg.Pool({ connectionString: await sharedPostgres() });
     const tableName = `rates_${crypto.randomUUID().replaceAll("-", "")}`;
