@@ -98,10 +98,19 @@ function toLine(level: LoggerLevel, fields: LogFields, message: string): string 
 function written(line: Readonly<Record<string, unknown>>): string {
   try {
     return JSON.stringify(line, toPlain);
-  } catch (cause) {
-    const { level, time, msg } = line;
-    const unwritable = cut(cause instanceof Error ? cause.message : String(cause));
-    return JSON.stringify({ level, time, msg, unwritable });
+  } catch {
+    const entries = Object.entries(line).map(([key, value]) => [key, toWritable(value)] as const);
+    return JSON.stringify(Object.fromEntries(entries));
+  }
+}
+
+/** One part by itself, so that what is no JSON does not take with it what it stands beside. */
+function toWritable(value: unknown): unknown {
+  try {
+    const text: string | undefined = JSON.stringify(value, toPlain);
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return "(no JSON)";
   }
 }
 
@@ -116,7 +125,9 @@ function describeError(error: Error, depth: number): LogFields {
   const described = { type: name, message, stack };
   if (cause === undefined) return described;
   if (depth === 0) return { ...described, cause: "and more" };
-  return { ...described, cause: cause instanceof Error ? describeError(cause, depth - 1) : cause };
+  // Such as the answer to an HTTP request, which mostly refers to itself.
+  const why = cause instanceof Error ? describeError(cause, depth - 1) : toWritable(cause);
+  return { ...described, cause: why };
 }
 
 function cut(text: string): string {

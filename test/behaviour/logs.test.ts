@@ -243,6 +243,36 @@ test("what cannot be JSON is still one line, and what is long is cut", () => {
   expect(endless).toMatchObject({ err: { message: "outer", cause: { message: "outer" } } });
 });
 
+test("what cannot be JSON takes nothing with it that it stands beside", () => {
+  const lines = new Lines();
+  const logger = jsonLogs({ level: "debug", stream: lines });
+  const circle: Record<string, unknown> = {};
+  circle["self"] = circle;
+  const throwing = {
+    toJSON: () => {
+      throw new Error("not this one");
+    },
+  };
+  const inner = new Error("inner", { cause: circle });
+  logger.error({ tool: "pay", err: new Error("outer", { cause: inner }) }, "tool pay threw");
+  logger.error({ tool: "pay", err: new Error("outer"), throwing }, "tool pay threw");
+  const [chained, beside] = lines.parsed;
+  expect(chained).toMatchObject({
+    tool: "pay",
+    msg: "tool pay threw",
+    err: {
+      message: "outer",
+      stack: expect.stringContaining("logs.test.ts"),
+      cause: { message: "inner", cause: "(no JSON)" },
+    },
+  });
+  expect(beside).toMatchObject({
+    tool: "pay",
+    err: { message: "outer", stack: expect.stringContaining("logs.test.ts") },
+    throwing: "(no JSON)",
+  });
+});
+
 test("a logger writes from its level on", () => {
   for (const [level, count] of [
     ["debug", 4],
