@@ -18,7 +18,7 @@ import type { Answerer } from "./answer.ts";
 import { ChangeFeed } from "./changes.ts";
 import { InFlight } from "./in-flight.ts";
 import type { Keeping } from "./keeping.ts";
-import { Load, type LoadOptions } from "./load.ts";
+import type { Load } from "./load.ts";
 import { PendingQuestions } from "./pending.ts";
 import { RateLimits, type RateOptions } from "./rate-limits.ts";
 import { clockFor } from "./session-clock.ts";
@@ -32,7 +32,9 @@ export interface AnswererOptions {
   /** @default the server's own */
   readonly states?: StateSealer | undefined;
   readonly closing: Ending;
-  readonly limits: LoadOptions & RateOptions;
+  /** What is under way, here and wherever else it is counted together with. */
+  readonly load: Load;
+  readonly rateLimits: RateOptions["rateLimits"];
   /** Whether callers say who they are, so that answers are not for just anybody. */
   readonly authenticates?: boolean | undefined;
   readonly telemetry: Telemetry | undefined;
@@ -47,7 +49,7 @@ export interface Assembled {
 export function assemble(
   server: Server,
   adapters: AdapterSet,
-  { hub, states, authenticates, telemetry, limits, ...kept }: AnswererOptions,
+  { hub, states, authenticates, telemetry, rateLimits, ...kept }: AnswererOptions,
 ): Assembled {
   const { sessions, closing } = kept;
   const events = hub ?? new MemoryHub();
@@ -57,8 +59,7 @@ export function assemble(
     encoders: encodersOf(server, adapters, sessions !== undefined, authenticates),
     // Only a hub that is shared can bring a cancel or an answer from elsewhere.
     inFlight: new InFlight(hub, closing),
-    load: new Load(limits),
-    rates: limits.rateLimits && new RateLimits(limits.rateLimits, server.log),
+    rates: rateLimits && new RateLimits(rateLimits, server.log),
     pending: new PendingQuestions(hub),
     feed: new ChangeFeed(server, events),
     telemetry: together(telemetry, server.logger && accessLog(server.logger)),

@@ -24,7 +24,7 @@ import { type Answer, type Answerer, answer, type Place, refuse } from "./answer
 import { assemble, Binder, toAdapterSet } from "./answerer.ts";
 import { answerBatch } from "./batch.ts";
 import { matches } from "./changes.ts";
-import type { LoadOptions } from "./load.ts";
+import { Load, type LoadOptions } from "./load.ts";
 import type { Outlet } from "./outlet.ts";
 import type { RateOptions } from "./rate-limits.ts";
 import { Sessions } from "./sessions.ts";
@@ -84,7 +84,13 @@ export class Channel {
   #sessionId: string | undefined;
   #stopTelling: (() => void) | undefined;
 
-  constructor(server: Server, send: (text: string) => void, options: ChannelOptions = {}) {
+  /** @param load - what is counted together with other connections; by itself where there are none */
+  constructor(
+    server: Server,
+    send: (text: string) => void,
+    options: ChannelOptions = {},
+    load: Load = new Load(options),
+  ) {
     this.#options = options;
     this.#access = options.access ?? local;
     this.#send = send;
@@ -99,7 +105,8 @@ export class Channel {
       hub: undefined,
       states: options.stores && server.states.sharing(options.stores),
       closing: this.#closing,
-      limits: options,
+      load,
+      rateLimits: options.rateLimits,
       authenticates: this.#access.principal !== undefined,
       telemetry: options.telemetry,
       network: options.network,

@@ -31,6 +31,7 @@ import { serveFetch } from "./fetch.ts";
 import { Guard } from "./guard.ts";
 import { emptyReply, type HttpReply, type HttpRequest, streamReply } from "./http.ts";
 import { compareWorkers, openKept } from "./kept.ts";
+import { Load } from "./load.ts";
 import type { Readiness, ReadyState } from "./readiness.ts";
 import { fromOf, pathOf, queryOf, readId } from "./request-parts.ts";
 import {
@@ -86,7 +87,8 @@ class HttpEndpoint {
       ...kept,
       sessions: keepsSessions ? kept.keeping.sessions : undefined,
       closing: this.#closing,
-      limits: options,
+      load: new Load(options),
+      rateLimits: options.rateLimits,
       authenticates: options.auth !== undefined,
       telemetry: options.telemetry,
       network: { transport: "tcp", protocol: "http" },

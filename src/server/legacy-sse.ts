@@ -105,12 +105,13 @@ class SseTransport {
   readonly #messages: string;
   readonly #messagesPath: string;
   readonly #connections: Set<Connection> = new Set();
-  readonly #streams: Load["streams"];
+  /** Of all connections together. */
+  readonly #load: Load;
 
   constructor(server: Server, options: LegacySseOptions) {
     this.#server = server;
     this.#options = options;
-    this.#streams = new Load(options).streams;
+    this.#load = new Load(options);
     this.#guard = new Guard(options);
     this.#adapters = handshakesOf(toAdapterSet(options.revisions));
     this.#store = options.sessionStore ?? options.stores?.sessions ?? new MemorySessions();
@@ -201,7 +202,7 @@ class SseTransport {
         failure("not-acceptable", "this is an event stream; accept text/event-stream"),
       );
     }
-    const full = this.#streams.take(access.owner);
+    const full = this.#load.streams.take(access.owner);
     if (full !== undefined) return toReply(refuse(full, undefined, this.#adapters.newest), request);
     return this.#begin(access, request);
   }
@@ -221,7 +222,7 @@ class SseTransport {
         writeVersion: 0,
       });
     } catch (cause) {
-      this.#streams.free(access.owner);
+      this.#load.streams.free(access.owner);
       throw cause;
     }
     return this.#stream(id, access, request);
@@ -230,13 +231,14 @@ class SseTransport {
   #stream(id: string, access: Access, request: HttpRequest): Awaitable<HttpReply> {
     const stream = new EventStream(this.#options.keepAliveMs);
     const send = (text: string) => stream.write(encodeEvent({ event: "message", data: text }));
-    const channel = new Channel(this.#server, send, {
+    const options = {
       ...this.#options,
       network: { transport: "tcp", protocol: "http" },
       revisions: this.#adapters,
       access,
       from: this.#options.rateLimits && fromOf(request, this.#options),
-    });
+    } as const;
+    const channel = new Channel(this.#server, send, options, this.#load);
     const ended = new AbortController();
     const connection: Connection = { stream, channel };
     this.#connections.add(connection);
@@ -245,7 +247,7 @@ class SseTransport {
     stream.onClose(onExpiry(access, () => stream.end()));
     stream.onClose(() => {
       this.#connections.delete(connection);
-      this.#streams.free(access.owner);
+      this.#load.streams.free(access.owner);
       clearInterval(touching);
       ended.abort();
       void channel.close();

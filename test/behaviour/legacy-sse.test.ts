@@ -101,6 +101,20 @@ describe.each(rows)("HTTP+SSE for $revision over $bridge", ({ revision, bridge }
     await end.next(({ method }) => method === "notifications/tools/list_changed");
     expect(end.problems).toEqual([]);
   });
+
+  test("counts the calls of all connections together", async () => {
+    const { server, entered } = hanging();
+    server.tool("add", { description: "Adds." }, async () => "3");
+    await using worker = await openSseWorker(bridge, server, { maxCalls: 1 });
+    const [one, other] = [(await openSse(worker)).end, (await openSse(worker)).end];
+    for (const end of [one, other]) await end.open(revision);
+    const hung = one.start(revision, "tools/call", { name: "hang" });
+    await entered;
+    const refused = await other.ask(revision, "tools/call", add);
+    expect(refused.error).toMatchObject({ code: -32603, data: { retryAfterMs: 1_000 } });
+    one.notify(revision, "notifications/cancelled", { requestId: hung });
+    expect(one.problems.concat(other.problems)).toEqual([]);
+  });
 });
 
 describe.each(bridgeKinds)("HTTP+SSE over %s", (bridge) => {
