@@ -90,15 +90,18 @@ function toRefused({ code, message }: JsonObject): Ended {
   };
 }
 
+/** Names may come from a model, which makes them as long as it likes. */
+const [maxName, maxUri] = [200, 1_000];
+
 function toOperation({ id, method, params, adapter, transport }: Message): Operation {
   const { name, uri, ref, _meta: meta } = params;
   const prompt = method === "prompts/get" ? name : isObject(ref) ? ref["name"] : undefined;
   return {
     method,
     id,
-    tool: method === "tools/call" && typeof name === "string" ? name : undefined,
-    prompt: typeof prompt === "string" ? prompt : undefined,
-    uri: typeof uri === "string" ? uri.slice(0, 1_000) : undefined,
+    tool: method === "tools/call" && typeof name === "string" ? name.slice(0, maxName) : undefined,
+    prompt: typeof prompt === "string" ? prompt.slice(0, maxName) : undefined,
+    uri: typeof uri === "string" ? uri.slice(0, maxUri) : undefined,
     revision: adapter.revision,
     selected: undefined,
     network: transport.network,
