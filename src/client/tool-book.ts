@@ -1,9 +1,9 @@
 /** What a client knows of a server's tools: which arguments are mirrored, what results must be. */
 
 import { DeclarationError } from "../core/errors.ts";
-import { dialectOf } from "../core/json-schema-guard.ts";
 import { type ParamHeader, readParamHeaders } from "../core/param-header.ts";
 import { compileSchema, type Issue, listIssues, type Validate } from "../core/schema.ts";
+import { dialectOf } from "../core/schema-nodes.ts";
 import { describe } from "../jsonrpc/message.ts";
 import { isObject } from "../util/json.ts";
 import { ClientError } from "./errors.ts";

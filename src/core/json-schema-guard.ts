@@ -6,66 +6,22 @@
 import { isObject, type JsonObject } from "../util/json.ts";
 import { findMisshapen } from "./keyword-shapes.ts";
 import { findUnsafePattern } from "./pattern-guard.ts";
-
-const maxDepth = 64;
-const maxSubschemas = 10_000;
-
-export type Dialect = "2020-12" | "2019-09" | "7" | "4";
-
-const dialects: ReadonlyMap<string, Dialect> = new Map([
-  ["https://json-schema.org/draft/2020-12/schema", "2020-12"],
-  ["https://json-schema.org/draft/2019-09/schema", "2019-09"],
-  ["http://json-schema.org/draft-07/schema", "7"],
-  ["http://json-schema.org/draft-06/schema", "7"],
-  ["http://json-schema.org/draft-04/schema", "4"],
-]);
-
-/** What a keyword holds. */
-interface Holding {
-  readonly what: "schema" | "list" | "either" | "map";
-  /** Whether it looks at the same value again: a cycle of these alone never ends. */
-  readonly again: boolean;
-}
-
-const deeper = (what: Holding["what"]): Holding => ({ what, again: false });
-const again = (what: Holding["what"]): Holding => ({ what, again: true });
-
-/** The keywords that hold schemas. */
-const holdings: ReadonlyMap<string, Holding> = new Map([
-  ["additionalProperties", deeper("schema")],
-  ["unevaluatedProperties", deeper("schema")],
-  ["additionalItems", deeper("schema")],
-  ["unevaluatedItems", deeper("schema")],
-  ["items", deeper("either")],
-  ["contains", deeper("schema")],
-  ["propertyNames", deeper("schema")],
-  ["not", again("schema")],
-  ["if", again("schema")],
-  ["then", again("schema")],
-  ["else", again("schema")],
-  ["allOf", again("list")],
-  ["anyOf", again("list")],
-  ["oneOf", again("list")],
-  ["prefixItems", deeper("list")],
-  ["properties", deeper("map")],
-  ["patternProperties", deeper("map")],
-  ["dependentSchemas", again("map")],
-  ["dependencies", again("map")],
-  ["$defs", deeper("map")],
-  ["definitions", deeper("map")],
-]);
+import {
+  dialectOf,
+  dialects,
+  maxDepth,
+  maxSubschemas,
+  readSchema,
+  resolve,
+  type SchemaNode,
+  type SchemaNodes,
+  sameValue,
+} from "./schema-nodes.ts";
 
 export interface SchemaProblem {
   /** A JSON Pointer into the schema. */
   readonly path: string;
   readonly message: string;
-}
-
-/** The dialect a schema is written in, 2020-12 unless it says otherwise, if it is known. */
-export function dialectOf(schema: JsonObject): Dialect | undefined {
-  const stated = schema["$schema"];
-  if (stated === undefined) return "2020-12";
-  return typeof stated === "string" ? dialects.get(stated.replace(/#$/, "")) : undefined;
 }
 
 /** The first reason not to evaluate this schema, if there is one. */
@@ -76,9 +32,8 @@ export function findSchemaProblem(schema: JsonObject): SchemaProblem | undefined
       message: `the dialect ${JSON.stringify(schema["$schema"])} is not supported; use one of ${[...dialects.keys()].join(", ")}`,
     };
   }
-  const found: Found = { nodes: [], byPointer: undefined, byName: new Map(), problem: undefined };
-  walk(schema, "", 0, found);
-  if (found.problem !== undefined) return found.problem;
+  const found = readSchema(schema);
+  if (typeof found === "string") return { path: "", message: found };
   for (const node of found.nodes) {
     const problem = findNodeProblem(node, found);
     if (problem !== undefined) return problem;
@@ -86,73 +41,7 @@ export function findSchemaProblem(schema: JsonObject): SchemaProblem | undefined
   return findEndless(found);
 }
 
-interface Node {
-  readonly schema: JsonObject;
-  readonly path: string;
-  /** Those within it that judge the same value. */
-  readonly again: Node[];
-}
-
-interface Found {
-  readonly nodes: Node[];
-  /** Made for the first reference: most schemas have none. */
-  byPointer: ReadonlyMap<string, Node> | undefined;
-  readonly byName: Map<string, Node>;
-  problem: SchemaProblem | undefined;
-}
-
-/** Enters a schema and all that it holds; undefined where that is too much. */
-function walk(schema: JsonObject, path: string, depth: number, found: Found): Node | undefined {
-  const tooLarge = findExcess(depth, found.nodes.length);
-  if (tooLarge !== undefined) {
-    found.problem = { path: "", message: tooLarge };
-    return undefined;
-  }
-  const node: Node = { schema, path, again: [] };
-  enter(node, found);
-  for (const key of Object.keys(schema)) {
-    const holding = holdings.get(key);
-    if (holding === undefined) continue;
-    for (const [step, child] of children(schema[key], holding)) {
-      if (!isObject(child)) continue;
-      const inner = walk(child, `${path}/${key}${step}`, depth + 1, found);
-      if (inner === undefined) return undefined;
-      if (holding.again) node.again.push(inner);
-    }
-  }
-  return node;
-}
-
-function findExcess(depth: number, count: number): string | undefined {
-  if (depth > maxDepth) return `it nests deeper than ${maxDepth} schemas`;
-  return count >= maxSubschemas ? `it holds more than ${maxSubschemas} schemas` : undefined;
-}
-
-function enter(node: Node, { nodes, byName }: Found): void {
-  const { $id: id, $anchor: anchor } = node.schema;
-  nodes.push(node);
-  if (typeof id === "string") byName.set(id, node);
-  if (typeof anchor === "string") byName.set(`#${anchor}`, node);
-}
-
-function children(
-  value: unknown,
-  { what }: Holding,
-): readonly (readonly [step: string, child: unknown])[] {
-  if (Array.isArray(value)) {
-    const isList = what === "list" || what === "either";
-    return isList ? value.map((child, index) => [`/${index}`, child]) : [];
-  }
-  if (what !== "map") return [["", value]];
-  if (!isObject(value)) return [];
-  return Object.keys(value).map((name) => [`/${escapePointer(name)}`, value[name]]);
-}
-
-function escapePointer(name: string): string {
-  return name.replaceAll("~", "~0").replaceAll("/", "~1");
-}
-
-function findNodeProblem(node: Node, found: Found): SchemaProblem | undefined {
+function findNodeProblem(node: SchemaNode, found: SchemaNodes): SchemaProblem | undefined {
   const { schema, path } = node;
   const misshapen = findMisshapen(schema);
   if (misshapen !== undefined) {
@@ -182,22 +71,6 @@ function findNodeProblem(node: Node, found: Found): SchemaProblem | undefined {
   return undefined;
 }
 
-function resolve(reference: unknown, found: Found): Node | undefined {
-  if (typeof reference !== "string") return undefined;
-  const pointer = reference === "#" || reference === "" ? "#" : decodePointer(reference);
-  found.byPointer ??= new Map(found.nodes.map((node) => [`#${node.path}`, node]));
-  return found.byPointer.get(pointer) ?? found.byName.get(reference);
-}
-
-function decodePointer(reference: string): string {
-  try {
-    return decodeURIComponent(reference);
-  } catch {
-    // A bad escape names nothing; the reference is then reported as it stands.
-    return reference;
-  }
-}
-
 /** What judging one value by a schema comes to, with all that judges the same value again. */
 interface Work {
   /** Schemas in all. */
@@ -211,10 +84,10 @@ interface Work {
  * references that double at every step are as good as for ever, and a long chain of them
  * takes more stack than there is.
  */
-function findEndless(found: Found): SchemaProblem | undefined {
-  const done = new Map<Node, Work>();
-  const open = new Set<Node>();
-  const visit = (node: Node): Work | SchemaProblem => {
+function findEndless(found: SchemaNodes): SchemaProblem | undefined {
+  const done = new Map<SchemaNode, Work>();
+  const open = new Set<SchemaNode>();
+  const visit = (node: SchemaNode): Work | SchemaProblem => {
     const known = done.get(node);
     if (known !== undefined) return known;
     if (open.has(node)) {
@@ -246,15 +119,9 @@ function findEndless(found: Found): SchemaProblem | undefined {
   return undefined;
 }
 
-function tooDeep({ path }: Node): SchemaProblem {
+function tooDeep({ path }: SchemaNode): SchemaProblem {
   return {
     path,
     message: `it judges one value by more than ${maxDepth} schemas one within another`,
   };
-}
-
-function sameValue({ schema, again: within }: Node, found: Found): readonly Node[] {
-  if (schema["$ref"] === undefined && schema["$recursiveRef"] === undefined) return within;
-  const referred = ["$ref", "$recursiveRef"].map((keyword) => resolve(schema[keyword], found));
-  return [...within, ...referred.filter((next) => next !== undefined)];
 }

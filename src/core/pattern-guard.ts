@@ -5,6 +5,8 @@
  * A back-reference defeats any such reading.
  */
 
+import { type Atom, readAtom, readQuantifier } from "./pattern-syntax.ts";
+
 const maxLength = 1_000;
 /** In how many ways one string may be matched, all of which a failing match tries. */
 const maxWays = 10_000;
@@ -48,13 +50,24 @@ interface Group {
 export function findUnsafePattern(source: string): string | undefined {
   if (source.length > maxLength) return `the pattern is longer than ${maxLength} characters`;
   const reason = new PatternReader(source).findReason();
-  return reason === undefined
-    ? undefined
-    : `the pattern ${JSON.stringify(source)} can take exponential time: ${reason}`;
+  if (reason === undefined) return findInvalid(source);
+  return `the pattern ${JSON.stringify(source)} can take exponential time: ${reason}`;
+}
+
+/** A validator compiles a pattern at the first value, which is too late to say that it is none. */
+function findInvalid(source: string): string | undefined {
+  try {
+    new RegExp(source, "u");
+    return undefined;
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    return `it is no pattern of ECMA-262 with the flag u: ${why}`;
+  }
 }
 
 const unbalanced = "its groups do not match";
 const twice = "it repeats the same thing twice in a row";
+const flags = "it changes flags in a group, which is not supported";
 const tooMany = "there are too many ways to match one string";
 
 class PatternReader {
@@ -83,6 +96,8 @@ class PatternReader {
       case "reference":
         return "it refers back to a group";
       case "open":
+        // Those who judge its characters read them without flags.
+        if (/^\(\?[a-zA-Z-]+:/.test(this.#source.slice(start, this.#at))) return flags;
         this.#groups.push(newGroup(start, this.#at, this.#last));
         this.#last = undefined;
         return undefined;
@@ -211,55 +226,4 @@ function newGroup(start: number, branchStart: number, before: Varying | undefine
     allWays: 0,
     parts: [],
   };
-}
-
-interface Atom {
-  readonly kind: "char" | "open" | "close" | "or" | "reference";
-  readonly end: number;
-}
-
-function readAtom(source: string, at: number): Atom {
-  const char = source.charAt(at);
-  const atom = (kind: Atom["kind"], end: number): Atom => ({ kind, end });
-  if (char === "\\") {
-    const reference = /^\\(?:[1-9]|k<[^>]*>)/.exec(source.slice(at));
-    if (reference !== null) return atom("reference", at + reference[0].length);
-    const whole = /^\\(?:u\{[^}]*\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[pP]\{[^}]*\}|.)/su.exec(
-      source.slice(at),
-    );
-    return atom("char", at + (whole?.[0].length ?? 1));
-  }
-  if (char === "[") return atom("char", endOfClass(source, at));
-  if (char === "(") {
-    const opening = /^\((?:\?(?::|=|!|<=|<!|<[^>]*>))?/.exec(source.slice(at));
-    return atom("open", at + (opening?.[0].length ?? 1));
-  }
-  if (char === ")") return atom("close", at + 1);
-  if (char === "|") return atom("or", at + 1);
-  return atom("char", at + 1);
-}
-
-function endOfClass(source: string, start: number): number {
-  let at = start + 1;
-  while (at < source.length && source.charAt(at) !== "]") at += source.charAt(at) === "\\" ? 2 : 1;
-  return Math.min(at + 1, source.length);
-}
-
-interface Quantifier {
-  readonly end: number;
-  readonly min: number;
-  readonly max: number;
-}
-
-function readQuantifier(source: string, at: number): Quantifier {
-  const found = /^(?:[*+?]|\{(\d+)(,)?(\d+)?\})\??/.exec(source.slice(at));
-  if (found === null) return { end: at, min: 1, max: 1 };
-  const end = at + found[0].length;
-  const sign = found[0].charAt(0);
-  if (sign === "?") return { end, min: 0, max: 1 };
-  if (sign === "*") return { end, min: 0, max: Number.POSITIVE_INFINITY };
-  if (sign === "+") return { end, min: 1, max: Number.POSITIVE_INFINITY };
-  const min = Number(found[1]);
-  if (found[2] === undefined) return { end, min, max: min };
-  return { end, min, max: found[3] === undefined ? Number.POSITIVE_INFINITY : Number(found[3]) };
 }

@@ -113,6 +113,23 @@ const requests: Record<string, Limit> = {
       expect([await array(50), await array(51)]).toEqual([200, 400]);
     },
   },
+  "checking a value": {
+    value: 1_000_000,
+    reach: async () => {
+      const server = createServer({ name: "s", version: "1" });
+      const input = { type: "object", properties: { a: { pattern: "^.*-.*x$" } } } as const;
+      server.tool("match", { input }, () => "matched");
+      await using peer = await Conversant.open("socket", modern, server);
+      const answers = [9_900, 10_100].map(async (length) => {
+        const a = `${"-".repeat(length - 1)}x`;
+        return (await peer.finish("tools/call", { name: "match", arguments: { a } })).message;
+      });
+      const [one, other] = await Promise.all(answers);
+      expect(one).not.toHaveProperty("result.isError");
+      expect(other).toMatchObject({ result: { isError: true } });
+      expect(JSON.stringify(other)).toContain("too long to check a text of 10100 characters");
+    },
+  },
   initialize: {
     value: 65_536,
     reach: async () => {
