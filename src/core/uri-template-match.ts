@@ -11,20 +11,19 @@ import {
   type RunState,
   type Spelling,
 } from "./uri-template-program.ts";
+import { findReach, type Layout, layOut, type Reach } from "./uri-template-reach.ts";
 import type { TemplateExpression, TemplatePart, TemplateValue } from "./uri-template-syntax.ts";
-import {
-  type AllowedUnits,
-  isPlain,
-  isUnitAllowed,
-  toUnits,
-  unitsToText,
-} from "./uri-template-units.ts";
+import { type AllowedUnits, cellOf, isPlain, toUnits, unitsToText } from "./uri-template-units.ts";
 import { type Capture, emptyRecord, type TemplateMatch, toValues } from "./uri-template-values.ts";
 
 export type TemplateMatcher = (uri: string) => TemplateMatch | undefined;
 
 /** Bounds the table that matching fills in, so that a long URI cannot be used to take memory. */
 const MAX_URI_LENGTH = 8192;
+
+interface Matchable extends Program {
+  readonly layout: Layout;
+}
 
 /** A template of one simple variable between two literals, the common case. */
 interface SingleVariable {
@@ -37,7 +36,10 @@ export function createTemplateMatcher(
   source: string,
   parts: readonly TemplatePart[],
 ): TemplateMatcher {
-  const programs = spellingsOf(parts).map((spelling) => compileTemplate(source, parts, spelling));
+  const programs = spellingsOf(parts).map((spelling) => {
+    const program = compileTemplate(source, parts, spelling);
+    return { ...program, layout: layOut(program.states) };
+  });
   const prefix = plainLiteral(parts[0]);
   const suffix = parts.length > 1 ? plainLiteral(parts.at(-1)) : "";
   const single = toSingleVariable(parts, prefix, suffix);
@@ -95,73 +97,44 @@ function toSingleVariable(
   };
 }
 
-/** The first program that accepts the URI has the last word on what it says. */
-function matchPrograms(programs: readonly Program[], uri: string): TemplateMatch | undefined {
+/**
+ * The first program that accepts the URI has the last word on what it says. What the last of them,
+ * the loosest, does not accept, none does: so most hostile URIs are looked at once.
+ */
+function matchPrograms(programs: readonly Matchable[], uri: string): TemplateMatch | undefined {
   const units = toUnits(uri);
-  if (units === undefined) return undefined;
-  for (const { states, start, slots } of programs) {
-    const search = { states, units, reach: new Uint16Array((units.length + 1) * states.length) };
-    fillReach(search);
-    if (reachAt(search, 0, start) > 0) return toValues(slots, capture(search, start));
+  const loosest = programs.at(-1);
+  if (units === undefined || loosest === undefined) return undefined;
+  const widest = findSearch(loosest, units);
+  if (widest === undefined) return undefined;
+  for (const program of programs) {
+    const search = program === loosest ? widest : findSearch(program, units);
+    if (search !== undefined) return toValues(program.slots, capture(search, program.start));
   }
   return undefined;
+}
+
+/** What is known of a URI whose end the program reaches. */
+function findSearch({ states, start, layout }: Matchable, units: readonly number[]) {
+  const reach = findReach(layout, units);
+  return reach !== undefined && (reach[start] ?? 0) > 0 ? { states, units, reach } : undefined;
 }
 
 interface Search {
   readonly states: Program["states"];
   readonly units: readonly number[];
-  /**
-   * One cell per position and state: 0 where the end cannot be reached. In a run it is otherwise
-   * one more than the fewest units that the run still has to take, which its `most` limits.
-   */
-  readonly reach: Uint16Array;
+  readonly reach: Reach;
 }
 
 function reachAt({ states, reach }: Search, at: number, index: number): number {
   return reach[at * states.length + index] ?? 0;
 }
 
-function fillReach(search: Search): void {
-  const { states, units, reach } = search;
-  for (let at = units.length; at >= 0; at--) {
-    for (let index = 0; index < states.length; index++) {
-      reach[at * states.length + index] = reachFrom(search, at, index);
-    }
-  }
-}
-
-function reachFrom(search: Search, at: number, index: number): number {
-  const { units } = search;
-  const state = search.states[index];
-  switch (state?.kind) {
-    case "text":
-      return startsAt(units, at, state.units)
-        ? Math.min(1, reachAt(search, at + state.units.length, state.next))
-        : 0;
-    case "run": {
-      if (reachAt(search, at, state.next) > 0) return 1;
-      const rest = restOfRun(search, at, index, state);
-      return rest === 0 || rest > state.most ? 0 : rest + 1;
-    }
-    case "choice":
-      return state.options.some((option) => reachAt(search, at, option) > 0) ? 1 : 0;
-    case "end":
-      return at === units.length ? 1 : 0;
-    case undefined:
-      return 0;
-  }
-}
-
 /** The cell of a run after it has taken the unit at `at`, or 0 when it cannot take it. */
 function restOfRun(search: Search, at: number, index: number, run: RunState): number {
-  return isUnitAllowed(search.units[at], run.allowed) ? reachAt(search, at + 1, index) : 0;
-}
-
-function startsAt(units: readonly number[], at: number, expected: readonly number[]): boolean {
-  for (let index = 0; index < expected.length; index++) {
-    if (units[at + index] !== expected[index]) return false;
-  }
-  return true;
+  const unit = search.units[at];
+  if (unit === undefined || run.allowed[cellOf(unit)] !== 1) return 0;
+  return reachAt(search, at + 1, index);
 }
 
 /** Walks from the start, which must reach the end; every step keeps to states that reach it. */

@@ -38,24 +38,29 @@ export function unitsToText(units: readonly number[], from: number, to: number):
 }
 
 /**
- * What a variable may hold: a cell for each raw ASCII character, then one for each that is
- * escaped. Beyond ASCII everything is allowed.
+ * What a variable may hold: a cell for each raw ASCII character, one for each that is escaped, one
+ * for all beyond ASCII, which are allowed, and one for what is no character.
  */
 export type AllowedUnits = Uint8Array;
 
+const BEYOND_ASCII = 2 * FIRST_NON_ASCII;
+const NO_CHARACTER = BEYOND_ASCII + 1;
+
+export const cellCount: number = NO_CHARACTER + 1;
+
 export function allowUnits(raw: string, exceptEscaped: string): AllowedUnits {
-  const allowed = new Uint8Array(2 * FIRST_NON_ASCII).fill(1, FIRST_NON_ASCII);
+  const allowed = new Uint8Array(cellCount).fill(1, FIRST_NON_ASCII, NO_CHARACTER);
   for (const character of raw) allowed[character.charCodeAt(0)] = 1;
   for (const character of exceptEscaped) allowed[FIRST_NON_ASCII + character.charCodeAt(0)] = 0;
   return allowed;
 }
 
-export function isUnitAllowed(unit: number | undefined, allowed: AllowedUnits): boolean {
-  if (unit === undefined) return false;
-  if (unit < FIRST_NON_ASCII) return allowed[unit] === 1;
-  if ((unit & ESCAPED) === 0) return false;
+/** The cell of a unit among those that are allowed. */
+export function cellOf(unit: number): number {
+  if (unit < FIRST_NON_ASCII) return unit;
+  if ((unit & ESCAPED) === 0) return NO_CHARACTER;
   const code = unit & CODE_POINT_MASK;
-  return code >= FIRST_NON_ASCII || allowed[FIRST_NON_ASCII + code] === 1;
+  return code < FIRST_NON_ASCII ? FIRST_NON_ASCII + code : BEYOND_ASCII;
 }
 
 /** Whether a stretch of a URI is allowed raw ASCII throughout, so that it is its own value. */

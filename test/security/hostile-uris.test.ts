@@ -12,7 +12,7 @@ console.log(`hostile uris: FUZZ_SEED=${seed}`);
 
 /** What matching one URI may take, and what it may take where the machine is busy with others. */
 const boundMs = 5;
-const guardMs = 500;
+const guardMs = 100;
 /** The longest that is looked at. */
 const longest = 8_192;
 
@@ -84,8 +84,8 @@ describe.each(templates)("the template %s", (source) => {
       expect(ms, `${JSON.stringify(uri.slice(0, 60))}… FUZZ_SEED=${seed}`).toBeLessThan(guardMs);
       return ms;
     });
-    // Most of them: on a busy machine some are held up in each of their tries.
-    expect(all.sort((a, b) => a - b)[500]).toBeLessThan(boundMs);
+    // Nearly all of them: on a busy machine some are held up in each of their tries.
+    expect(all.sort((a, b) => a - b)[950]).toBeLessThan(boundMs);
   });
 
   it("takes time that grows as the URI does", () => {
