@@ -5,7 +5,7 @@
  */
 import { isObject, type JsonObject } from "../util/json.ts";
 import { findMisshapen } from "./keyword-shapes.ts";
-import { findUnsafePattern } from "./pattern-guard.ts";
+import { guardPattern } from "./pattern-guard.ts";
 import {
   dialectOf,
   dialects,
@@ -65,8 +65,8 @@ function findNodeProblem(node: SchemaNode, found: SchemaNodes): SchemaProblem | 
     : [];
   if (typeof schema["pattern"] === "string") patterns.push(schema["pattern"]);
   for (const pattern of patterns) {
-    const message = findUnsafePattern(pattern);
-    if (message !== undefined) return { path: `${path}/pattern`, message };
+    const message = guardPattern(pattern);
+    if (typeof message === "string") return { path: `${path}/pattern`, message };
   }
   return undefined;
 }

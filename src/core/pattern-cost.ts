@@ -3,20 +3,19 @@
  * character. A repetition that can take what comes after it is tried at every length, so each
  * multiplies by as much; one that cannot is run through once.
  */
-import { type CharSet, CharSets, noChars } from "./char-sets.ts";
-import { type Branch, type Piece, parsePattern } from "./pattern-syntax.ts";
+import { type CharSet, type CharSets, noChars } from "./char-sets.ts";
+import type { Branch, Piece } from "./pattern-syntax.ts";
 
 /** The steps that a string of this many characters may take, at most. */
 export type PatternCost = (length: number) => number;
 
 /** Written for patterns that the guard has let pass. */
-export function patternCost(source: string): PatternCost {
-  const branches = parsePattern(source);
-  const judge = new Judge(source);
+export function patternCost(branches: readonly Branch[], sets: CharSets): PatternCost {
+  const judge = new Judge(sets);
   const ways = judge.branches(branches.map(withoutFreeEnd), noChars);
   const isTriedAgain = ways.degree + ways.bounded > 0;
   const startsAnywhere = !branches.every(isAnchored) && (judge.scans || isTriedAgain);
-  const runs = !isTriedAgain || judge.scansWithin ? 1 : 0;
+  const runs = ways.degree === 0 || judge.scansWithin ? 1 : 0;
   return (length) => {
     const ahead = judge.looks.reduce((sum, look) => sum + evaluate(look, length), runs);
     return evaluate(ways, length) * (startsAnywhere ? length : 1) * (1 + ahead * length);
@@ -83,8 +82,8 @@ class Judge {
   /** The ways of what is looked at ahead or behind, each of which is found or not once and for all. */
   looks: readonly Ways[] = [];
 
-  constructor(source: string) {
-    this.#sets = new CharSets(source);
+  constructor(sets: CharSets) {
+    this.#sets = sets;
   }
 
   branches(branches: readonly Branch[], next: CharSet): Ways {

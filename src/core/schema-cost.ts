@@ -4,8 +4,9 @@
  * differ, a schema that refers to itself twice for one place.
  */
 import { isObject } from "../util/json.ts";
+import type { SafePattern } from "./pattern-guard.ts";
 import type { SchemaNodes } from "./schema-nodes.ts";
-import { type PatternPlan, planSchema, type SchemaPlan } from "./schema-plan.ts";
+import { planSchema, type SchemaPlan } from "./schema-plan.ts";
 
 /** In units of about a microsecond: about a second. */
 const budget = 1_000_000;
@@ -105,7 +106,7 @@ class Estimate {
     return cost;
   }
 
-  #match({ source, cost }: PatternPlan, text: string): number {
+  #match({ source, cost }: SafePattern, text: string): number {
     const shown = JSON.stringify(source);
     return this.#note(
       cost(text.length) / 100,

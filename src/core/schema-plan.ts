@@ -1,26 +1,22 @@
 /** A schema as the lists of what judges which part of a value, with its references followed. */
 import { isObject, type JsonObject } from "../util/json.ts";
-import { type PatternCost, patternCost } from "./pattern-cost.ts";
+import { DeclarationError } from "./errors.ts";
+import type { PatternCost } from "./pattern-cost.ts";
+import { guardPattern, type SafePattern } from "./pattern-guard.ts";
 import { resolve, type SchemaNode, type SchemaNodes } from "./schema-nodes.ts";
-
-export interface PatternPlan {
-  readonly source: string;
-  readonly expression: RegExp;
-  readonly cost: PatternCost;
-}
 
 /** One schema of those that a value is judged by. */
 export class SchemaPlan {
   /** What it takes to look at any value at all, in units of about a microsecond. */
   readonly own: number;
-  readonly pattern: PatternPlan | undefined;
+  readonly pattern: SafePattern | undefined;
   readonly isUnique: boolean;
   /** Those that judge the same value. */
   again: readonly SchemaPlan[] = [];
   /** Those of which one judges the same value. */
   oneOf: readonly SchemaPlan[] = [];
   properties: ReadonlyMap<string, SchemaPlan> = new Map();
-  patterned: readonly (PatternPlan & { readonly plan: SchemaPlan })[] = [];
+  patterned: readonly (SafePattern & { readonly plan: SchemaPlan })[] = [];
   otherProperties: readonly SchemaPlan[] = [];
   names: readonly SchemaPlan[] = [];
   prefix: readonly SchemaPlan[] = [];
@@ -99,8 +95,11 @@ function fill(
   plan.everyItem = all("contains");
 }
 
-function planPattern(source: string): PatternPlan {
-  return { source, expression: new RegExp(source, "u"), cost: patternCost(source) };
+function planPattern(source: string): SafePattern {
+  const pattern = guardPattern(source);
+  if (typeof pattern === "string")
+    throw new DeclarationError(`the schema is not usable: ${pattern}`);
+  return pattern;
 }
 
 function isSteady(cost: PatternCost): boolean {

@@ -1,15 +1,12 @@
 /** One face for every way to write a schema: what reaches the wire, and what checks a value. */
-import { Validator } from "@cfworker/json-schema";
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import type { Awaitable } from "../util/awaitable.ts";
 import { isPromise } from "../util/awaitable.ts";
 import { isObject, type JsonObject } from "../util/json.ts";
 import { DeclarationError } from "./errors.ts";
+import { compileJsonSchema } from "./json-schema-compiler.ts";
 import { findSchemaProblem } from "./json-schema-guard.ts";
 import type { FromJsonSchema } from "./json-schema-types.ts";
-import { quickCheck } from "./quick-check.ts";
-import { type FindExcess, findExcessOf } from "./schema-cost.ts";
-import { dialectOf, readSchema } from "./schema-nodes.ts";
 
 /** A schema of zod 4, arktype, valibot (through its wrapper) or any other library with both faces. */
 export type StandardSchema<Input = unknown, Output = Input> = StandardSchemaV1<Input, Output> &
@@ -138,66 +135,6 @@ function toValidation(result: StandardSchemaV1.Result<unknown>): Validation {
 function toIssue(issue: StandardSchemaV1.Issue): Issue {
   const path = (issue.path ?? []).map((step) => String(typeof step === "object" ? step.key : step));
   return { path: path.join("/"), message: issue.message };
-}
-
-/**
- * The built-in compiler. Formats are checked where it knows them, and `url`, which no standard has,
- * as `uri`. A value that would take it more than about a second has an issue that says so.
- */
-export function compileJsonSchema(schema: JsonSchema): (value: unknown) => readonly Issue[] {
-  // The validator marks the schemas it has seen, so it works on a copy of its own.
-  const copy = structuredClone(schema);
-  const found = readSchema(copy);
-  if (typeof found === "string") throw new DeclarationError(`the schema is not usable: ${found}`);
-  const findExcess = findExcessOf(found);
-  for (const node of found.nodes) replaceSlowFormat(node.schema);
-  const isRight = quickCheck(schema);
-  const validator = new Validator(copy, dialectOf(schema) ?? "2020-12");
-  return (value) => {
-    if (isRight?.(value) === true) return [];
-    const { valid, errors } = judge(validator, findExcess, value);
-    if (valid) return [];
-    // The outermost errors only say that a part is wrong; the innermost says what.
-    const leaves = errors.filter((error) => !wrappers.includes(error.keyword));
-    return (leaves.length > 0 ? leaves : errors).map(fromUnit);
-  };
-}
-
-/** The validator's pattern for `url` takes exponential time on some texts. */
-function replaceSlowFormat(schema: JsonSchema): void {
-  if (schema["format"] === "url") Object.assign(schema, { format: "uri" });
-}
-
-function judge(
-  validator: Validator,
-  findExcess: FindExcess,
-  value: unknown,
-): ReturnType<Validator["validate"]> {
-  try {
-    const excess = findExcess(value);
-    return excess === undefined ? validator.validate(value) : refuse(excess);
-  } catch (cause) {
-    if (!(cause instanceof RangeError)) throw cause;
-    // A deep value under a schema that refers to itself: what cannot be judged is not taken.
-    return refuse("It is nested too deep, or wrong in too many places, to be checked.");
-  }
-}
-
-function refuse(error: string): ReturnType<Validator["validate"]> {
-  const where = { keyword: "", keywordLocation: "#", instanceLocation: "#" };
-  return { valid: false, errors: [{ ...where, error }] };
-}
-
-const wrappers: readonly string[] = [
-  "properties",
-  "items",
-  "$ref",
-  "allOf",
-  "additionalProperties",
-];
-
-function fromUnit(unit: { readonly instanceLocation: string; readonly error: string }): Issue {
-  return { path: unit.instanceLocation.replace(/^#\/?/, ""), message: unit.error };
 }
 
 /** One line for each issue, for a model or a person to act on. */

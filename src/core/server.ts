@@ -15,13 +15,14 @@ import type {
   ToolOptions,
 } from "./declaration.ts";
 import { broken, type Service } from "./dispatch.ts";
+import { compileJsonSchema } from "./json-schema-compiler.ts";
 import type { Log } from "./log.ts";
 import { jsonLogs, type Logger, logTo } from "./logger.ts";
 import type { Middleware } from "./middleware.ts";
 import type { CacheHints, Implementation } from "./model.ts";
 import { type Entry, Registry } from "./registry.ts";
 import { type StateKeysOptions, StateSealer } from "./request-state.ts";
-import { compileJsonSchema, type JsonSchema, type Schema, type SchemaCompiler } from "./schema.ts";
+import type { JsonSchema, Schema, SchemaCompiler } from "./schema.ts";
 import { simplifySchema } from "./simplify-schema.ts";
 
 export interface ServerOptions extends Implementation {

@@ -1,7 +1,7 @@
 import { createServer, DeclarationError } from "anyrev";
 import { describe, expect, it } from "vitest";
+import { compileJsonSchema } from "../../src/core/json-schema-compiler.ts";
 import { findSchemaProblem } from "../../src/core/json-schema-guard.ts";
-import { compileJsonSchema } from "../../src/core/schema.ts";
 import { dialectOf } from "../../src/core/schema-nodes.ts";
 
 type Json = Readonly<Record<string, unknown>>;

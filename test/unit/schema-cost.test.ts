@@ -1,6 +1,6 @@
 /** What a value may cost under a schema that was taken; the schemas themselves are judged elsewhere. */
 import { describe, expect, it } from "vitest";
-import { compileJsonSchema } from "../../src/core/schema.ts";
+import { compileJsonSchema } from "../../src/core/json-schema-compiler.ts";
 
 const many = <T>(count: number, make: (at: number) => T): T[] =>
   Array.from({ length: count }, (_, at) => make(at));

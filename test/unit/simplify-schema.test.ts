@@ -1,7 +1,7 @@
 /** Plainer schemas for callers that need them; what they admit stays the same. */
 import { anyone, createServer } from "anyrev";
 import { describe, expect, test } from "vitest";
-import { compileJsonSchema } from "../../src/core/schema.ts";
+import { compileJsonSchema } from "../../src/core/json-schema-compiler.ts";
 import { simplifySchema } from "../../src/core/simplify-schema.ts";
 
 const nullable = {
