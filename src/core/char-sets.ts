@@ -7,6 +7,7 @@
 export type CharSet = bigint;
 
 export const noChars: CharSet = 0n;
+export const allChars: CharSet = -1n;
 
 const byProperty: CharSet = 1n;
 

@@ -3,7 +3,7 @@
  * character. A repetition that can take what comes after it is tried at every length, so each
  * multiplies by as much; one that cannot is run through once.
  */
-import { type CharSet, type CharSets, noChars } from "./char-sets.ts";
+import { allChars, type CharSet, type CharSets, noChars } from "./char-sets.ts";
 import type { Branch, Piece } from "./pattern-syntax.ts";
 
 /** The steps that a string of this many characters may take, at most. */
@@ -14,7 +14,8 @@ export function patternCost(branches: readonly Branch[], sets: CharSets): Patter
   const judge = new Judge(sets);
   const ways = judge.branches(branches.map(withoutFreeEnd), noChars);
   const isTriedAgain = ways.degree + ways.bounded > 0;
-  const startsAnywhere = !branches.every(isAnchored) && (judge.scans || isTriedAgain);
+  const isLong = judge.scans || isTriedAgain || judge.looks.length > 0;
+  const startsAnywhere = isLong && !branches.every(isAnchored);
   const runs = ways.degree === 0 || judge.scansWithin ? 1 : 0;
   return (length) => {
     const ahead = judge.looks.reduce((sum, look) => sum + evaluate(look, length), runs);
@@ -113,17 +114,33 @@ class Judge {
     if (piece.kind === "repeat") return this.#repeat(piece, next);
     if (piece.kind !== "group") return once;
     if (!piece.looks) return this.branches(piece.branches, next);
+    this.#eachLook(
+      () => this.branches(piece.branches, noChars),
+      (ways, within) => [ways, ...within.map((look) => multiply(ways, look))],
+    );
+    return once;
+  }
+
+  /** Judges a piece, and lets what it looks at count more than once. */
+  #eachLook(
+    judge: () => Ways,
+    recount: (ways: Ways, within: readonly Ways[]) => readonly Ways[],
+  ): Ways {
     const outside = this.looks;
     this.looks = [];
-    const ways = this.branches(piece.branches, noChars);
-    this.looks = [...outside, ways, ...this.looks.map((look) => multiply(ways, look))];
-    return once;
+    const ways = judge();
+    this.looks = [...outside, ...recount(ways, this.looks)];
+    return ways;
   }
 
   #repeat({ of, min, max }: Repeat, next: CharSet): Ways {
     const first = this.#first(of).set;
-    const inner = this.#piece(of, max > 1 ? next | first : next);
     const isEndless = max === Number.POSITIVE_INFINITY;
+    const turns = isEndless ? { ...once, degree: 1 } : { ...once, bounded: 1, factor: max };
+    const inner = this.#eachLook(
+      () => this.#piece(of, max > 1 ? next | first : next),
+      (_, within) => within.map((look) => multiply(look, turns)),
+    );
     const isTriedAgain = min !== max && (first & next) !== noChars;
     const all = isEndless ? inner : repeat(inner, max);
     if (isTriedAgain) {
@@ -165,7 +182,8 @@ class Judge {
         return { set, isEmptyToo: isEmptyToo || piece.min === 0 };
       }
       case "group":
-        if (piece.looks) return nothing;
+        // It may fail on anything, after which all before it is tried in other ways.
+        if (piece.looks) return { set: allChars, isEmptyToo: true };
         return {
           set: piece.branches.reduce((set, branch) => set | this.#begin(branch, noChars), noChars),
           isEmptyToo: piece.branches.some((branch) =>
@@ -182,10 +200,10 @@ type Repeat = Piece & { readonly kind: "repeat" };
 
 const nothing: First = { set: noChars, isEmptyToo: true };
 
-/** A repetition at the end of all need not go on to be found, nor can it fail. */
+/** A repetition of one character at the end of all need not go on to be found, nor can it fail. */
 function withoutFreeEnd(branch: Branch): Branch {
   const last = branch.at(-1);
-  if (last?.kind !== "repeat") return branch;
+  if (last?.kind !== "repeat" || last.of.kind !== "char") return branch;
   return [...branch.slice(0, -1), ...(last.min === 0 ? [] : [last.of])];
 }
 
