@@ -1,6 +1,7 @@
 /** A reply that goes on: text written as it comes, to a reader that may be slow or gone. */
 import { keepAlive } from "../sse/encode.ts";
 import { letGo } from "../util/timer.ts";
+import { Backlog, type Queue } from "./backlog.ts";
 
 /** Where a bridge lets a stream write: the other end of {@link EventStream.attach}. */
 export interface Sink {
@@ -17,6 +18,9 @@ export interface Sink {
  * dropped, not buffered for. One message may be larger: its reader has had no time for it yet.
  */
 export const maxQueuedBytes = 1_048_576;
+
+/** Memory is one for all endpoints of a process. */
+const backlog = new Backlog();
 
 /** What may wait until a bridge can write: a stream that is resumed begins with all it missed. */
 const maxUnattachedLength = 2 * maxQueuedBytes;
@@ -37,6 +41,10 @@ export class EventStream {
   #gone = false;
   #timer: ReturnType<typeof setInterval> | undefined;
   readonly #keepAliveMs: number;
+  readonly #queue: Queue = {
+    waiting: () => this.#sink?.waiting() ?? 0,
+    drop: () => this.#drop(),
+  };
 
   constructor(keepAliveMs: number = defaultKeepAliveMs) {
     this.#keepAliveMs = keepAliveMs;
@@ -49,8 +57,12 @@ export class EventStream {
   write(text: string): void {
     if (!this.open) return;
     if (this.#sink !== undefined) {
-      if (this.#sink.waiting() > maxQueuedBytes) this.#drop();
-      else this.#sink.write(text);
+      if (this.#sink.waiting() > maxQueuedBytes) {
+        this.#drop();
+        return;
+      }
+      this.#sink.write(text);
+      backlog.written(this.#queue);
       return;
     }
     if (this.#waitingLength > maxUnattachedLength) {
@@ -102,6 +114,7 @@ export class EventStream {
 
   #finish(): void {
     clearInterval(this.#timer);
+    backlog.forget(this.#queue);
     // What is ended before it could be written is written yet; what is dropped is not.
     if (this.#gone) this.#waiting = [];
     const callbacks = [...this.#closed];

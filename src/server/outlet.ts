@@ -80,7 +80,10 @@ export class PostOutlet implements Outlet {
   }
 
   send(message: JsonObject): void {
-    if (!this.#closed) this.#write(this.#open(), JSON.stringify(message));
+    if (this.#closed) return;
+    const stream = this.#open();
+    // A handler may go on telling for long after its reader is gone: that costs nothing more.
+    if (this.#topic !== undefined || stream.open) this.#write(stream, JSON.stringify(message));
   }
 
   /** Turns the reply into a stream, though there is nothing to say yet. */

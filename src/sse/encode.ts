@@ -21,7 +21,9 @@ export function encodeEvent({ id, event, data, retryMs }: ServerEvent): string {
   if (event !== undefined) lines.push(`event: ${assertOneLine(event)}`);
   if (id !== undefined) lines.push(`id: ${assertOneLine(id)}`);
   if (retryMs !== undefined) lines.push(`retry: ${retryMs}`);
-  for (const line of data.split(/\r\n|\r|\n/)) lines.push(`data: ${line}`);
+  // JSON has no line breaks, and looking for one is many times quicker than splitting.
+  if (!data.includes("\n") && !data.includes("\r")) lines.push(`data: ${data}`);
+  else for (const line of data.split(/\r\n|\r|\n/)) lines.push(`data: ${line}`);
   return `${lines.join("\n")}\n\n`;
 }
 
