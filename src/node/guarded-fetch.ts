@@ -3,10 +3,11 @@ import { lookup } from "node:dns/promises";
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP, isIPv4 } from "node:net";
+import { judgesAddresses } from "../client/auth/asking.ts";
 import type { Fetch } from "../client/fetch-sender.ts";
 import { onAbort, unlessAborted } from "../util/abort.ts";
+import { reachOf } from "../util/addresses.ts";
 import { letGo } from "../util/timer.ts";
-import { reachOf } from "./addresses.ts";
 
 export interface GuardedFetchOptions {
   /**
@@ -72,7 +73,7 @@ interface Hop {
  */
 export function guardedFetch(options: GuardedFetchOptions = {}): Fetch {
   const { timeoutMs = 10_000 } = options;
-  return async (url, init) => {
+  const guarded: Fetch = async (url, init) => {
     const over = new AbortController();
     const forget = init.signal ? onAbort(init.signal, () => over.abort(init.signal?.reason)) : noop;
     const late = (): void =>
@@ -88,6 +89,7 @@ export function guardedFetch(options: GuardedFetchOptions = {}): Fetch {
       forget();
     }
   };
+  return Object.assign(guarded, { [judgesAddresses]: true });
 }
 
 function noop(): void {}
