@@ -82,10 +82,8 @@ export class Asking {
    * @throws ClientError `unauthorized`
    */
   assertSecure(url: URL): void {
-    // What stands before an @ is for people to take for the host.
-    const isPlain = url.username === "" && url.password === "";
-    if (isPlain && url.protocol === "https:" && this.#mayReach(url.hostname)) return;
-    if (isPlain && url.protocol === "http:" && this.mayBePlain(url)) return;
+    if (this.isSecure(url)) return;
+    const isPlain = hasNoCredentials(url);
     const { protocol, origin } = url;
     const how =
       protocol === "https:" && isPlain
@@ -95,6 +93,13 @@ export class Asking {
       "unauthorized",
       `cannot sign in: ${excerpt(origin)} ${how}, which is not safe`,
     );
+  }
+
+  isSecure(url: URL): boolean {
+    // What stands before an @ is for people to take for the host.
+    if (!hasNoCredentials(url)) return false;
+    if (url.protocol === "https:") return this.#mayReach(url.hostname);
+    return url.protocol === "http:" && this.mayBePlain(url);
   }
 
   #mayReach(hostname: string): boolean {
@@ -135,6 +140,10 @@ export class Asking {
       forget();
     }
   }
+}
+
+function hasNoCredentials({ username, password }: URL): boolean {
+  return username === "" && password === "";
 }
 
 function tookTooLong(url: URL): ClientError {

@@ -18,7 +18,7 @@ import {
   EnterpriseGrant,
   type EnterpriseGrantOptions,
 } from "./machine-grants.ts";
-import { MemoryTokens, type TokenStore } from "./store.ts";
+import { MemoryTokens, type TokenStore, telling } from "./store.ts";
 
 export interface TokenOptions extends AskingOptions {
   /** Where tokens and registrations are kept. @default in memory, for this object alone */
@@ -103,7 +103,7 @@ class TokenAuth implements ClientAuth {
   ) {
     this.extensions = extension === undefined ? undefined : { [extension]: {} };
     this.#options = options;
-    this.#store = options.store ?? new MemoryTokens();
+    this.#store = telling(options.store ?? new MemoryTokens());
     this.#grant = grant;
   }
 
