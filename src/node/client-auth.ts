@@ -5,6 +5,7 @@ import type { ClientAuth } from "../client/client-auth.ts";
 import { guardedFetch } from "./guarded-fetch.ts";
 
 export * from "../client/auth/index.ts";
+export { FileTokens, type FileTokensOptions } from "./file-tokens.ts";
 export {
   GuardedFetchError,
   type GuardedFetchErrorKind,

@@ -3,10 +3,12 @@ import { lookup } from "node:dns/promises";
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP, isIPv4 } from "node:net";
+import { judgesAddresses } from "../client/auth/asking.ts";
+import { excerpt } from "../client/excerpt.ts";
 import type { Fetch } from "../client/fetch-sender.ts";
 import { onAbort, unlessAborted } from "../util/abort.ts";
+import { reachOf } from "../util/addresses.ts";
 import { letGo } from "../util/timer.ts";
-import { reachOf } from "./addresses.ts";
 
 export interface GuardedFetchOptions {
   /**
@@ -28,7 +30,8 @@ export interface GuardedFetchOptions {
 /**
  * - `url`: a scheme, credentials or a host that is not fetched at all.
  * - `address`: the host is, or leads to, an address that is not public.
- * - `redirect`: it led on once too often, or from https to http.
+ * - `redirect`: it led on more often than allowed, from https to http, or to another origin with
+ *   what is not to be sent there.
  * - `too-large`, `timeout`: more, or for longer, than allowed.
  * - `answer`: compressed, or no HTTP.
  * - `unreachable`: no such host, or nobody answers there.
@@ -65,14 +68,20 @@ interface Hop {
  * Makes a `fetch` that a server cannot use to reach what only this machine can (SSRF;
  * security_best_practices, 2026-07-28): https alone, to public addresses alone, of which every one
  * that a name has is judged, and only those are connected to; within limits, and with each
- * redirect judged anew. It takes bodies that are texts, `URLSearchParams` or bytes, and sends
- * `authorization` and cookies to no other origin than they were given for.
+ * redirect judged anew. It takes bodies that are texts, `URLSearchParams` or bytes.
+ *
+ * Redirects are followed as `fetch` does, unless `init.redirect` says otherwise, and lead from https
+ * to nothing else. `authorization`, `proxy-authorization`, `dpop` and cookies are sent to no other
+ * origin than they were given for, and neither is a body, nor a method other than GET and HEAD: where
+ * a redirect asks for that, it is an error. For what is itself a secret (a code, a token) take
+ * `redirect: "manual"`, as the requests of this library's clients to authorization servers do: a
+ * redirect within the origin would have it sent again.
  *
  * @throws GuardedFetchError
  */
 export function guardedFetch(options: GuardedFetchOptions = {}): Fetch {
   const { timeoutMs = 10_000 } = options;
-  return async (url, init) => {
+  const guarded: Fetch = async (url, init) => {
     const over = new AbortController();
     const forget = init.signal ? onAbort(init.signal, () => over.abort(init.signal?.reason)) : noop;
     const late = (): void =>
@@ -88,12 +97,15 @@ export function guardedFetch(options: GuardedFetchOptions = {}): Fetch {
       forget();
     }
   };
+  return Object.assign(guarded, { [judgesAddresses]: true });
 }
 
 function noop(): void {}
 
 function firstHop(url: URL, { method = "GET", headers, body }: RequestInit): Hop {
   const own = new Headers(headers);
+  // The name in it would be the one that a certificate has to be for.
+  own.delete("host");
   // What is compressed may be of any length once it is not.
   own.set("accept-encoding", "identity");
   if (body instanceof URLSearchParams && !own.has("content-type")) {
@@ -116,20 +128,18 @@ async function follow(
   signal: AbortSignal,
 ): Promise<Response> {
   const { maxRedirects = 3, maxBytes = 1_048_576 } = options;
-  const allowsLocal = options.allowLoopback === true && isLocalName(first.url);
+  let allowsLocal = options.allowLoopback === true;
   let hop = first;
   for (let led = 0; ; led++) {
+    // Once it has been elsewhere, somebody there says where it goes.
+    allowsLocal &&= isLocalName(hop.url);
     const addresses = await judge(hop.url, allowsLocal, options, signal);
     const incoming = await exchange(hop, addresses, signal);
     try {
       const next = redirect === "manual" ? undefined : locationOf(incoming, hop.url);
       if (next === undefined) return await read(incoming, hop, maxBytes);
-      if (redirect === "error" || led === maxRedirects) {
-        throw new GuardedFetchError("redirect", `${hop.url.origin} leads on once too often`);
-      }
-      if (hop.url.protocol === "https:" && next.protocol !== "https:") {
-        throw new GuardedFetchError("redirect", `${hop.url.origin} leads away from https`);
-      }
+      if (redirect === "error") throw misled(hop, "leads on, which is not to be followed");
+      if (led === maxRedirects) throw misled(hop, `leads on more than ${maxRedirects} times`);
       hop = nextHop(hop, next, incoming.statusCode ?? 0);
     } finally {
       // Nothing watches it from here on: left open, the other side alone would end it.
@@ -240,14 +250,40 @@ function locationOf({ statusCode = 0, headers }: IncomingMessage, from: URL): UR
 /** What says who asks, which is nobody's business at another origin. */
 const personal = ["authorization", "cookie", "dpop", "proxy-authorization"];
 
-/** As browsers do it (Fetch standard, HTTP-redirect fetch). */
-function nextHop({ url, method, headers, body }: Hop, next: URL, status: number): Hop {
+/** What describes a body, and goes with it. */
+const ofBody = [
+  ...["content-type", "content-length"],
+  ...["content-encoding", "content-language", "content-location"],
+];
+
+/**
+ * As browsers do it (Fetch standard, HTTP-redirect fetch), but for what they would send again.
+ *
+ * @throws GuardedFetchError
+ */
+function nextHop(hop: Hop, next: URL, status: number): Hop {
+  const { url, method, headers, body } = hop;
+  if (url.protocol === "https:" && next.protocol !== "https:") {
+    throw misled(hop, "leads away from https");
+  }
   const own = new Headers(headers);
-  if (next.origin !== url.origin) for (const name of personal) own.delete(name);
+  const isElsewhere = next.origin !== url.origin;
+  if (isElsewhere) for (const name of personal) own.delete(name);
   const becomesGet = status === 303 ? method !== "HEAD" : status < 303 && method === "POST";
-  if (!becomesGet) return { url: next, method, headers: own, body };
-  for (const name of ["content-type", "content-length"]) own.delete(name);
-  return { url: next, method: "GET", headers: own, body: undefined };
+  if (becomesGet) {
+    for (const name of ofBody) own.delete(name);
+    return { url: next, method: "GET", headers: own, body: undefined };
+  }
+  const isSafe = (method === "GET" || method === "HEAD") && body === undefined;
+  if (isElsewhere && !isSafe) {
+    const to = excerpt(next.origin);
+    throw misled(hop, `leads on to ${to}, where a ${method} is not sent again`);
+  }
+  return { url: next, method, headers: own, body };
+}
+
+function misled({ url }: Hop, how: string): GuardedFetchError {
+  return new GuardedFetchError("redirect", `${url.origin} ${how}`);
 }
 
 async function read(

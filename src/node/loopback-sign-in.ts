@@ -120,7 +120,7 @@ class Listening {
   }
 
   #uri(server: Server): string {
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}${this.#path}`;
+    return uriOf((server.address() as AddressInfo).port, this.#path);
   }
 
   #wait(state: string, signal: AbortSignal): Promise<URLSearchParams> {
@@ -185,9 +185,8 @@ class Listening {
 
   #judge({ method, url = "", headers, socket }: IncomingMessage): Judged {
     const { port } = socket.address() as AddressInfo;
-    // A page that made its own name lead here (DNS rebinding) says that name.
-    const isHere = [`127.0.0.1:${port}`, `localhost:${port}`].includes(headers.host ?? "");
-    if (!isHere || !url.startsWith("/")) return { status: 403, words: "Not here." };
+    if (!isHere(headers.host, port) || !url.startsWith("/"))
+      return { status: 403, words: "Not here." };
     const end = url.indexOf("?");
     const path = end < 0 ? url : url.slice(0, end);
     if (path !== this.#path) return { status: 404, words: "Not here." };
@@ -199,6 +198,22 @@ class Listening {
     const words = parameters.has("error") ? "The sign-in failed." : "You are signed in.";
     return { status: 200, words, came: () => finish(parameters) };
   }
+}
+
+/** As clients write it, who compare it letter by letter: without the port of the scheme. */
+export function uriOf(port: number, path: string): string {
+  return new URL(path, `http://127.0.0.1:${port}`).href;
+}
+
+/**
+ * Whether a request is for this listener. A page that made its own name lead here (DNS rebinding)
+ * says that name.
+ */
+export function isHere(host: string | undefined, port: number): boolean {
+  const [, end] = /^(?:127\.0\.0\.1|localhost)(?::(\d+))?$/i.exec(host ?? "") ?? [];
+  if (end !== undefined) return end === String(port);
+  // Browsers leave out the port of the scheme, and no other.
+  return port === 80 && /^(?:127\.0\.0\.1|localhost)$/i.test(host ?? "");
 }
 
 interface Judged {

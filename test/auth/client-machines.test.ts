@@ -98,6 +98,59 @@ describe("a program that its platform vouches for", () => {
   });
 });
 
+describe("an assertion that is made beforehand", () => {
+  const jwt = (claims: object) =>
+    ["{}", JSON.stringify(claims), "signature"]
+      .map((part) => Buffer.from(part).toString("base64url"))
+      .join(".");
+
+  it.each([
+    ["the authorization server", (fake: FakeIssuer) => ({ aud: fake.issuer })],
+    ["it among others", (fake: FakeIssuer) => ({ aud: ["x", fake.issuer] })],
+    ["it, written with a slash", (fake: FakeIssuer) => ({ aud: `${fake.issuer}/` })],
+    ["where tokens are got", (fake: FakeIssuer) => ({ aud: `${fake.issuer}/token` })],
+  ])("for %s is handed over", async (_, claims) => {
+    await using fake = await FakeIssuer.open();
+    await visit(fake, workloadIdentity({ assertion: jwt(claims(fake)) }));
+    expect(fake.forms).toHaveLength(1);
+  });
+
+  it.each([
+    ["another", { aud: "https://honest.example" }],
+    ["several others", { aud: ["https://honest.example", "ü", 1] }],
+    ["nobody in particular", { sub: "robot" }],
+    ["nobody", { aud: [] }],
+  ])("for %s is handed to no server of a server's choice", async (_, claims) => {
+    await using fake = await FakeIssuer.open();
+    for (const client of [undefined, { clientId: "w" }]) {
+      const failure = visit(fake, workloadIdentity({ assertion: jwt(claims), client }));
+      await expect(failure).rejects.toThrow(
+        /^cannot sign in: the assertion is made for .*, not for http\S+; say with `issuer` who may have it$/,
+      );
+    }
+    expect(fake.forms).toEqual([]);
+  });
+
+  it("goes to the issuer that is named for it, and to no other", async () => {
+    await using fake = await FakeIssuer.open();
+    const assertion = jwt({ aud: "api://of-the-platform" });
+    await visit(fake, workloadIdentity({ assertion, issuer: fake.issuer }));
+    expect([...(fake.forms[0]?.keys() ?? [])]).not.toContain("client_id");
+    const client = { clientId: "w" };
+    await visit(fake, workloadIdentity({ assertion, client, issuer: fake.issuer }));
+    await visit(fake, workloadIdentity({ assertion, client: { ...client, issuer: fake.issuer } }));
+    expect(fake.forms).toHaveLength(3);
+    for (const given of [undefined, client]) {
+      const issuer = "https://honest.example";
+      for (const each of [assertion, () => assertion]) {
+        const auth = workloadIdentity({ assertion: each, client: given, issuer });
+        await expect(visit(fake, auth)).rejects.toThrow("is known to https://honest.example");
+      }
+    }
+    expect(fake.forms).toHaveLength(3);
+  });
+});
+
 describe("a user of an organization", () => {
   const openProvider = async (answer: object) => {
     const forms: URLSearchParams[] = [];

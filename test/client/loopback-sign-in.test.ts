@@ -1,11 +1,21 @@
 /** A user who signs in with the browser of this machine, and whoever else finds the port. */
+import { execFile } from "node:child_process";
 import { once } from "node:events";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
 import { describe, expect, test, vi } from "vitest";
-import { type LoopbackSignInOptions, loopbackSignIn } from "../../src/node/loopback-sign-in.ts";
-import { browserCommand, openBrowser } from "../../src/node/open-browser.ts";
+import {
+  isHere,
+  type LoopbackSignInOptions,
+  loopbackSignIn,
+  uriOf,
+} from "../../src/node/loopback-sign-in.ts";
+import { absolutePath, browserCommand, openBrowser } from "../../src/node/open-browser.ts";
 import { until } from "../support/signals.ts";
 
 const never = new AbortController().signal;
@@ -125,6 +135,30 @@ describe("signing in", () => {
     await fetch(`${back}?code=2&state=later`);
     expect((await later.came).get("code")).toBe("2");
   });
+});
+
+test.each([
+  ["127.0.0.1:8080", 8080, true],
+  ["localhost:8080", 8080, true],
+  ["LocalHost:8080", 8080, true],
+  ["127.0.0.1:8081", 8080, false],
+  ["127.0.0.1", 8080, false],
+  ["127.0.0.1:80", 80, true],
+  // Browsers leave the port of the scheme out.
+  ["127.0.0.1", 80, true],
+  ["localhost", 80, true],
+  ["evil.test", 80, false],
+  ["evil.test:80", 80, false],
+  ["127.0.0.1.evil.test", 80, false],
+  ["", 80, false],
+  [undefined, 80, false],
+])("whether the host %j is this one at port %d: %s", (host, port, expected) => {
+  expect(isHere(host, port)).toBe(expected);
+});
+
+test("the port of the scheme stands in no URL to come back to", () => {
+  expect(uriOf(80, "/callback")).toBe("http://127.0.0.1/callback");
+  expect(uriOf(8080, "/callback")).toBe("http://127.0.0.1:8080/callback");
 });
 
 describe("whoever else finds the port", () => {
@@ -255,21 +289,66 @@ describe("giving up", () => {
 });
 
 describe("the browser", () => {
+  test.skipIf(process.platform !== "linux")("is no program of the working folder", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "browser-"));
+    const planted = join(folder, "xdg-open");
+    await writeFile(planted, `#!/bin/sh\n: > "${folder}/ran"\n`, { mode: 0o755 });
+    const program = `
+      import { openBrowser } from ${JSON.stringify(new URL("../../dist/node/open-browser.js", import.meta.url).href)};
+      openBrowser(new URL("https://as.test/"));
+      setTimeout(() => undefined, 500);`;
+    const run = (PATH: string) =>
+      promisify(execFile)(process.execPath, ["--input-type=module", "-e", program], {
+        cwd: folder,
+        env: { PATH },
+        timeout: 20_000,
+      });
+    await run(":.");
+    expect(await readdir(folder)).toEqual(["xdg-open"]);
+    await run(folder);
+    await until("it ran", async () => (await readdir(folder)).includes("ran"));
+    await rm(folder, { recursive: true });
+  });
+
   test.each([
     ["linux", ["xdg-open"]],
-    ["darwin", ["open"]],
-    ["win32", ["rundll32", "url.dll,FileProtocolHandler"]],
+    ["darwin", ["/usr/bin/open"]],
+    ["win32", ["C:\\Windows\\System32\\rundll32.exe", "url.dll,FileProtocolHandler"]],
   ] as const)(
     "on %s is given the URL as one argument that no shell reads anything into",
     (platform, program) => {
       const url = new URL("https://as.test/a'b?x=$(touch /tmp/x)`id`;ls|cat&y=\"q\"!*^{}\\<>#'f'");
-      const command = browserCommand(url, platform);
+      const command = browserCommand(url, platform, {});
       expect(command.slice(0, -1)).toEqual(program);
       const text = command.at(-1) ?? "";
       expect(text).toMatch(/^https:\/\/as\.test\/[\w%?=&#./:-]*$/);
       expect(new URL(text).searchParams.get("x")).toBe("$(touch /tmp/x)`id`;ls|cat");
     },
   );
+
+  test.each([
+    ["D:\\WinNT", "D:\\WinNT\\System32\\rundll32.exe"],
+    ["d:\\WinNT\\", "d:\\WinNT\\System32\\rundll32.exe"],
+    [undefined, "C:\\Windows\\System32\\rundll32.exe"],
+    ["", "C:\\Windows\\System32\\rundll32.exe"],
+    [".", "C:\\Windows\\System32\\rundll32.exe"],
+    ["Windows", "C:\\Windows\\System32\\rundll32.exe"],
+    ["\\\\evil.test\\share", "C:\\Windows\\System32\\rundll32.exe"],
+    ["D:\\..\\Users\\me", "C:\\Windows\\System32\\rundll32.exe"],
+  ])("on Windows, whose folder is said to be %j, is opened by %s", (SystemRoot, program) => {
+    const url = new URL("https://as.test/");
+    expect(browserCommand(url, "win32", { SystemRoot })[0]).toBe(program);
+  });
+
+  test.each([
+    ["/usr/bin:.:/bin", "/usr/bin:/bin"],
+    [":/usr/bin:", "/usr/bin"],
+    ["bin:./x:../y", "/usr/local/bin:/usr/bin:/bin"],
+    ["", "/usr/local/bin:/usr/bin:/bin"],
+    [undefined, "/usr/local/bin:/usr/bin:/bin"],
+  ])("is looked for in no folder that the working folder decides on: %j", (path, kept) => {
+    expect(absolutePath(path)).toBe(kept);
+  });
 
   test.each(["file:///etc/passwd", "javascript:alert(1)", "ms-settings:x", "data:text/html,x"])(
     "is never given %s",

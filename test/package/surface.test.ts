@@ -83,7 +83,11 @@ it("anyrev/client/auth exports the ways to be authorized, and where tokens are k
   const ways = ["MemoryTokens", "clientCredentials", "enterpriseManaged", "oauth"];
   expect(Object.keys(portableClientAuth).sort()).toEqual([...ways, "workloadIdentity"]);
   expect(Object.keys(clientAuth).sort()).toEqual(
-    ["GuardedFetchError", "guardedFetch", "loopbackSignIn", ...ways, "workloadIdentity"].sort(),
+    [
+      ...["FileTokens", "GuardedFetchError", "guardedFetch", "loopbackSignIn"],
+      ...ways,
+      "workloadIdentity",
+    ].sort(),
   );
 });
 

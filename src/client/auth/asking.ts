@@ -1,6 +1,7 @@
 /** Asking an authorization server: over TLS, for so long, for so much, and what went wrong. */
 import * as oauth from "oauth4webapi";
 import { onAbort } from "../../util/abort.ts";
+import { reachOfHost } from "../../util/addresses.ts";
 import { letGo } from "../../util/timer.ts";
 import { ClientError } from "../errors.ts";
 import { excerpt } from "../excerpt.ts";
@@ -10,15 +11,22 @@ import { toExchangeError } from "../http-exchange.ts";
 /** No document or token answer is anywhere near as long. */
 const maxBytes = 524_288;
 
+/** What systems take for this machine, where they are connected to. */
+const unspecified: readonly string[] = ["0.0.0.0", "[::]"];
+
 export function isLoopback(hostname: string): boolean {
   return /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }
+
+/** Marks a fetch that refuses, by itself, whatever is not on the public internet. */
+export const judgesAddresses: unique symbol = Symbol("judges addresses");
 
 export interface AskingOptions {
   /**
    * What requests to authorization servers go over, all of them to URLs that a server names: give
    * one of your own where those are in a network of yours. @default on Node `guardedFetch`, which
-   * reaches the public internet alone; elsewhere the `fetch` of the runtime
+   * reaches the public internet alone; elsewhere the `fetch` of the runtime, for URLs whose host is
+   * no address of a private network, nor this machine in another spelling
    */
   readonly fetch?: Fetch | undefined;
   /** How long one answer of an authorization server is waited for, in milliseconds. @default 10000 */
@@ -41,9 +49,14 @@ export interface AskedWith {
 export class Asking {
   readonly #fetch: Fetch;
   readonly #timeoutMs: number;
+  readonly #host: string;
   readonly #isLocal: boolean;
+  /** Whether the user says, with a fetch of their own, that private networks may be asked. */
+  readonly #isInside: boolean;
 
   constructor(server: URL, options: AskingOptions) {
+    this.#host = server.hostname;
+    this.#isInside = options.fetch !== undefined && !(judgesAddresses in options.fetch);
     this.#fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
     this.#timeoutMs = options.timeoutMs ?? 10_000;
     this.#isLocal = isLoopback(server.hostname);
@@ -62,14 +75,41 @@ export class Asking {
     return this.#isLocal && isLoopback(url.hostname);
   }
 
-  /** @throws ClientError `unauthorized` for a URL that would give secrets away on the wire */
+  /**
+   * Keeps secrets off the open wire, and a server from having this machine ask, or its user's
+   * browser visit, what only they can reach (SSRF; security_best_practices, 2026-07-28).
+   *
+   * @throws ClientError `unauthorized`
+   */
   assertSecure(url: URL): void {
-    if (url.protocol === "https:" && (this.#isLocal || !isLoopback(url.hostname))) return;
-    if (url.protocol === "http:" && this.mayBePlain(url)) return;
+    if (this.isSecure(url)) return;
+    const isPlain = hasNoCredentials(url);
+    const { protocol, origin } = url;
+    const how =
+      protocol === "https:" && isPlain
+        ? "is on this machine, or in a private network"
+        : `is to be asked over ${excerpt(protocol)}${isPlain ? "" : " with credentials in its URL"}`;
     throw new ClientError(
       "unauthorized",
-      `cannot sign in: ${excerpt(url.origin)} is to be asked over ${excerpt(url.protocol)}, which is not safe`,
+      `cannot sign in: ${excerpt(origin)} ${how}, which is not safe`,
     );
+  }
+
+  isSecure(url: URL): boolean {
+    // What stands before an @ is for people to take for the host.
+    if (!hasNoCredentials(url)) return false;
+    if (url.protocol === "https:") return this.#mayReach(url.hostname);
+    return url.protocol === "http:" && this.mayBePlain(url);
+  }
+
+  #mayReach(hostname: string): boolean {
+    // The user named that one.
+    if (hostname === this.#host) return true;
+    if (isLoopback(hostname)) return this.#isLocal;
+    if (/(?:^|\.)localhost\.?$/.test(hostname) || unspecified.includes(hostname)) return false;
+    const reach = reachOfHost(hostname);
+    if (reach === "elsewhere") return this.#isInside;
+    return reach !== "loopback";
   }
 
   /** One answer, read whole. @throws ClientError; the signal's reason */
@@ -100,6 +140,10 @@ export class Asking {
       forget();
     }
   }
+}
+
+function hasNoCredentials({ username, password }: URL): boolean {
+  return username === "" && password === "";
 }
 
 function tookTooLong(url: URL): ClientError {

@@ -1,6 +1,6 @@
 /** The authorization of one client at one server: the tokens it has, and how it gets others. */
 import type * as oauth from "oauth4webapi";
-import { type Awaitable, isPromise } from "../../util/awaitable.ts";
+import type { Awaitable } from "../../util/awaitable.ts";
 import type { AuthAnswer, AuthExchange } from "../client-auth.ts";
 import { ClientError } from "../errors.ts";
 import { excerpt } from "../excerpt.ts";
@@ -11,7 +11,7 @@ import { type Discovered, discover, refuse, strings } from "./discovery.ts";
 import { type Grant, type Granted, refresh, type Wanted } from "./grant.ts";
 import { Possession } from "./possession.ts";
 import { SharedWork } from "./shared-work.ts";
-import { parseTokens, type TokenStore, type Tokens } from "./store.ts";
+import { isSendable, parseTokens, type TokenStore, type Tokens } from "./store.ts";
 
 export interface AuthorizationOptions {
   readonly store: TokenStore;
@@ -34,6 +34,8 @@ const maxSteps = 2;
 /** A grant that was no use is not asked for again so soon: nobody wants to sign in in a loop. */
 const restMs = 60_000;
 const quietRestMs = 5_000;
+/** What says that the authorization server can grant nothing now, and nothing about a token. */
+const ofTrouble: readonly string[] = ["temporarily_unavailable", "server_error", "slow_down"];
 /** Steps that were no use, of which so many are remembered. */
 const maxRemembered = 100;
 
@@ -42,6 +44,8 @@ export class Authorization {
   readonly #grant: Grant;
   readonly #asking: Asking;
   readonly #options: AuthorizationOptions;
+  /** Whether the server can be told a token without everybody on the way reading it. */
+  readonly #isSafe: boolean;
   readonly #work: SharedWork = new SharedWork();
   /** When steps to sets of scopes were made last. */
   readonly #steps: Map<string, number> = new Map();
@@ -63,11 +67,12 @@ export class Authorization {
     this.#grant = grant;
     this.#asking = asking;
     this.#options = options;
+    this.#isSafe = asking.isSecure(server);
   }
 
   headers(exchange: AuthExchange, signal: CallSignal): Awaitable<HeaderRecord> {
     // Nobody else is told, whoever asks.
-    if (exchange.url.origin !== this.#server.origin) return none;
+    if (exchange.url.origin !== this.#server.origin || !this.#isSafe) return none;
     if (!this.#isLoaded || this.#isEnding()) return this.#freshHeaders(exchange, signal);
     return this.#headersFor(exchange);
   }
@@ -194,6 +199,7 @@ export class Authorization {
   async #discover(said: Said, signal: AbortSignal): Promise<Discovered> {
     const { known } = this.#grant;
     const kept = this.#tokens;
+    this.#asking.assertSecure(this.#server);
     const found = await discover(
       this.#server,
       this.#asking,
@@ -224,7 +230,7 @@ export class Authorization {
   async #refresh(wanted: Wanted): Promise<boolean> {
     const kept = await this.#latest(wanted.issuing.issuer);
     if (kept !== undefined && kept.access !== this.#tokens?.access) {
-      this.#use(kept);
+      this.#adopt(kept);
       if (!this.#isEnding()) return true;
     }
     if (kept?.refresh === undefined) return false;
@@ -232,16 +238,32 @@ export class Authorization {
     if (identity === undefined) return false;
     try {
       const answer = await refresh(wanted, identity, kept.refresh);
-      await this.#keep(wanted, { identity, answer }, kept);
+      const tokens = this.#take(wanted, { identity, answer }, kept);
       this.#isRefreshed = true;
+      await this.#keep(tokens);
       return true;
     } catch (cause) {
       const code = errorCode(cause);
-      if (code === undefined) throw toUnauthorized("refreshing the token", cause);
+      if (code === undefined || ofTrouble.includes(code)) {
+        throw toUnauthorized("refreshing the token", cause);
+      }
+      const latest = await this.#latest(wanted.issuing.issuer);
+      if (latest !== undefined && latest.access !== kept.access) {
+        // Another process was faster, with what can be used once only.
+        this.#adopt(latest);
+        return true;
+      }
       // It was used up, or taken back: whatever can be asked for anew is.
       this.#use({ ...kept, refresh: undefined });
       return false;
     }
+  }
+
+  /** What another process was granted: by refreshing, or as somebody signed in there. */
+  #adopt(tokens: Tokens): void {
+    const isSame = tokens.grant !== undefined && tokens.grant === this.#tokens?.grant;
+    this.#use(tokens);
+    if (!isSame) this.#options.onGranted();
   }
 
   /** Another process may have refreshed since, with what can be used once only. */
@@ -260,10 +282,11 @@ export class Authorization {
       if (wanted.signal.aborted) throw wanted.signal.reason;
       throw toUnauthorized("no token was granted", cause);
     }
-    await this.#keep(wanted, granted, undefined);
+    const tokens = this.#take(wanted, granted, undefined);
     this.#isRefreshed = false;
     this.#unprovenSince = performance.now();
     this.#options.onGranted();
+    await this.#keep(tokens);
   }
 
   /** Before a token ends, where nobody has to be asked. */
@@ -291,21 +314,25 @@ export class Authorization {
     return Date.now() >= tokens.expiresAt - leeway;
   }
 
-  async #keep(
+  #take(
     { issuing, scopes, possession }: Wanted,
     { identity, answer }: Granted,
     before: Tokens | undefined,
-  ): Promise<void> {
+  ): Tokens {
     const type = answer.token_type === "dpop" ? "dpop" : "bearer";
     if (possession !== undefined && type === "bearer") {
       throw refuse("the authorization server does not bind tokens to a key");
     }
     const { access_token: access, expires_in: seconds, refresh_token: next } = answer;
+    if (!isSendable(access)) {
+      throw refuse("the authorization server granted a token that cannot be sent");
+    }
     const issuedAt = Date.now();
     const tokens: Tokens = {
       issuer: issuing.issuer,
       clientId: identity.client.client_id,
       registration: identity.registration,
+      grant: before === undefined ? crypto.randomUUID() : before.grant,
       access,
       type,
       key: possession?.thumbprint,
@@ -316,6 +343,10 @@ export class Authorization {
       expiresAt: seconds === undefined ? undefined : issuedAt + seconds * 1_000,
     };
     this.#use(tokens);
+    return tokens;
+  }
+
+  async #keep(tokens: Tokens): Promise<void> {
     await this.#options.store.set(this.#name, JSON.stringify(tokens));
   }
 
@@ -339,14 +370,7 @@ export class Authorization {
 
   /** What cannot be used, for the key or the client it was for is another now, is not there. */
   async #read(): Promise<Tokens | undefined> {
-    let text: string | undefined;
-    try {
-      const got = this.#options.store.get(this.#name);
-      text = isPromise(got) ? await got : got;
-    } catch (cause) {
-      throw new ClientError("unauthorized", "the store of tokens failed", { cause });
-    }
-    const tokens = parseTokens(text);
+    const tokens = parseTokens(await this.#options.store.get(this.#name));
     const { known } = this.#grant;
     if (tokens === undefined || tokens.key !== this.#possession?.thumbprint) return undefined;
     if (known === undefined) return tokens;

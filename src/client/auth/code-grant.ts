@@ -85,6 +85,11 @@ export class CodeGrant implements Grant {
     const url = await this.#urlFor(wanted, identity, { redirectUri, verifier, state });
     wanted.signal.throwIfAborted();
     const parameters = readBack(await this.#send(url, wanted.signal), redirectUri);
+    // The library takes an empty one for none; nothing that comes with it is to be gone by, or shown
+    // (basic/authorization, 2026-07-28).
+    if (parameters.get("iss") === "") {
+      throw refuse('no token was granted: unexpected "iss" (issuer) response parameter value');
+    }
     const checked = oauth.validateAuthResponse(issuing, client, parameters, state);
     const answer = await withNonce(
       () =>

@@ -190,7 +190,7 @@ export async function findIssuing(
   }
   const url = new URL(issuer);
   for (const way of documentsOf(url, asking, signal, headers)) {
-    const found = await readIssuing(way, url);
+    const found = await readIssuing(way, issuer);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -216,8 +216,11 @@ function documentsOf(
   return ways;
 }
 
-async function readIssuing(way: Way, url: URL): Promise<oauth.AuthorizationServer | undefined> {
-  const what = `the metadata of the authorization server ${excerpt(url.href)}`;
+async function readIssuing(
+  way: Way,
+  issuer: string,
+): Promise<oauth.AuthorizationServer | undefined> {
+  const what = `the metadata of the authorization server ${excerpt(issuer)}`;
   let response: Response;
   try {
     response = await way();
@@ -225,8 +228,9 @@ async function readIssuing(way: Way, url: URL): Promise<oauth.AuthorizationServe
     throw toUnauthorized(what, cause);
   }
   if (response.status !== 200) return undefined;
+  let found: oauth.AuthorizationServer;
   try {
-    return await oauth.processDiscoveryResponse(url, response);
+    found = await oauth.processDiscoveryResponse(new URL(issuer), response);
   } catch (cause) {
     const isOther =
       cause instanceof oauth.OperationProcessingError &&
@@ -235,6 +239,15 @@ async function readIssuing(way: Way, url: URL): Promise<oauth.AuthorizationServe
     if (!isOther) return undefined;
     throw refuse(`${what} is that of another issuer`);
   }
+  // The library compares what URLs make of both, and no two spellings are to be one (RFC 8414
+  // section 3.3).
+  if (withoutSlash(found.issuer) === withoutSlash(issuer)) return found;
+  throw refuse(`${what} is that of another issuer`);
+}
+
+/** An origin is written both ways, by servers and by what they are configured with. */
+function withoutSlash(issuer: string): string {
+  return /^[a-z]+:\/\/[^/?#]+\/$/i.test(issuer) ? issuer.slice(0, -1) : issuer;
 }
 
 export function refuse(why: string): ClientError {

@@ -7,7 +7,13 @@ import { isObject } from "../../util/json.ts";
 import { excerpt } from "../excerpt.ts";
 import { type Asking, isLoopback, toUnauthorized } from "./asking.ts";
 import { refuse, strings } from "./discovery.ts";
-import { parseRegistration, type Registration, type TokenStore, type Tokens } from "./store.ts";
+import {
+  parseRegistration,
+  type RegisteredMethod,
+  type Registration,
+  type TokenStore,
+  type Tokens,
+} from "./store.ts";
 
 /** A client that an authorization server knows: its credentials are for that one alone. */
 export interface KnownClient {
@@ -201,7 +207,7 @@ function isWhole({ method, secret }: Registration): boolean {
 
 function toIdentity(registration: Registration, issuing: oauth.AuthorizationServer): Identity {
   const { clientId, secret, method } = registration;
-  const known = { clientId, secret, method: method as AuthMethod };
+  const known = { clientId, secret, method };
   return { ...identify(known, issuing), registration };
 }
 
@@ -222,8 +228,8 @@ function described(url: string): Identity {
 }
 
 /** A client that users run can keep no secret from them: none is asked for without need. */
-function preferredMethod(methods: readonly string[]): AuthMethod {
-  const order: readonly AuthMethod[] = ["none", "client_secret_basic", "client_secret_post"];
+function preferredMethod(methods: readonly string[]): RegisteredMethod {
+  const order: readonly RegisteredMethod[] = ["none", "client_secret_basic", "client_secret_post"];
   return order.find((method) => methods.includes(method)) ?? "client_secret_basic";
 }
 
@@ -236,7 +242,7 @@ function isNative(redirectUri: string): boolean {
 async function readRegistration(
   response: Response,
   redirectUri: string,
-  asked: AuthMethod,
+  asked: RegisteredMethod,
 ): Promise<Registration> {
   const { status } = response;
   const found: unknown = await response.json().catch(() => undefined);
@@ -260,9 +266,10 @@ async function readRegistration(
   };
 }
 
-function settle(said: unknown, asked: AuthMethod, hasSecret: boolean): AuthMethod {
+function settle(said: unknown, asked: RegisteredMethod, hasSecret: boolean): RegisteredMethod {
   if (!hasSecret) return "none";
-  const known: readonly unknown[] = ["none", "client_secret_basic", "client_secret_post"];
-  if (known.includes(said)) return said as AuthMethod;
+  if (said === "none" || said === "client_secret_basic" || said === "client_secret_post") {
+    return said;
+  }
   return asked === "none" ? "client_secret_basic" : asked;
 }

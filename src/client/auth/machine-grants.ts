@@ -1,6 +1,7 @@
 /** Tokens that no user is asked for. */
 import * as oauth from "oauth4webapi";
 import type { Awaitable } from "../../util/awaitable.ts";
+import { isObject } from "../../util/json.ts";
 import { excerpt } from "../excerpt.ts";
 import { toUnauthorized } from "./asking.ts";
 import { findIssuing, refuse } from "./discovery.ts";
@@ -78,32 +79,84 @@ function makeAssertion(source: AssertionSource, wanted: Wanted): Awaitable<strin
 
 /** A platform vouches for the program that runs on it (RFC 7523 section 2.1). */
 export class AssertionGrant extends MachineGrant {
+  readonly #client: KnownClient | undefined;
   readonly #assertion: AssertionSource;
 
-  constructor(client: KnownClient | undefined, assertion: AssertionSource) {
-    super(client);
+  /** @param issuer - who may have the assertion; undefined for those that it names itself */
+  constructor(
+    client: KnownClient | undefined,
+    assertion: AssertionSource,
+    issuer: string | undefined,
+  ) {
+    super(issuer === undefined ? client : { clientId: anonymous, ...client, issuer });
+    this.#client = client;
     this.#assertion = assertion;
   }
 
   async obtain(wanted: Wanted): Promise<Granted> {
     const { issuing } = wanted;
-    const identity = this.known === undefined ? nobody : identify(this.known, issuing);
+    const known = this.known === undefined ? nobody : identify(this.known, issuing);
+    const identity = this.#client === undefined ? nobody : known;
     let assertion: string;
     try {
       assertion = await makeAssertion(this.#assertion, wanted);
     } catch (cause) {
       throw toUnauthorized("no assertion could be made", cause);
     }
+    // What makes them is told for whom.
+    const isFixed = typeof this.#assertion === "string";
+    if (isFixed && this.known?.issuer === undefined) assertMeant(assertion, issuing);
     return present(assertion, wanted, identity);
   }
 }
 
+const anonymous = "none";
+
 /** The assertion says it all. */
 const nobody: Identity = {
-  client: { client_id: "none" },
+  client: { client_id: anonymous },
   prove: () => undefined,
   registration: undefined,
 };
+
+/**
+ * Whoever else has an assertion can hand it to the one that it is made for (RFC 7523 section 3).
+ *
+ * @throws ClientError `unauthorized` for a JWT that is for another
+ */
+function assertMeant(assertion: string, issuing: oauth.AuthorizationServer): void {
+  const { issuer, token_endpoint: endpoint } = issuing;
+  const named = audienceOf(assertion);
+  // It is no JWT: whoever takes it knows what it is.
+  if (named === undefined) return;
+  const isMeant = [issuer, `${issuer}/`, issuer.replace(/\/$/, ""), endpoint].some(
+    (each) => each !== undefined && named.includes(each),
+  );
+  if (isMeant) return;
+  const whom = named.length === 0 ? "nobody in particular" : excerpt(named.join(", "));
+  throw refuse(
+    `the assertion is made for ${whom}, not for ${excerpt(issuer)}; say with \`issuer\` who may have it`,
+  );
+}
+
+/** Undefined for what is no JWT. */
+function audienceOf(assertion: string): readonly unknown[] | undefined {
+  const [, payload, ...more] = assertion.split(".");
+  if (payload === undefined || more.length !== 1) return undefined;
+  try {
+    const claims: unknown = JSON.parse(decode(payload));
+    if (!isObject(claims)) return undefined;
+    const { aud } = claims;
+    return Array.isArray(aud) ? aud : aud === undefined ? [] : [aud];
+  } catch {
+    return undefined;
+  }
+}
+
+function decode(base64url: string): string {
+  const binary = atob(base64url.replaceAll("-", "+").replaceAll("_", "/"));
+  return new TextDecoder().decode(Uint8Array.from(binary, (letter) => letter.charCodeAt(0)));
+}
 
 async function present(assertion: string, wanted: Wanted, identity: Identity): Promise<Granted> {
   const { issuing } = wanted;

@@ -18,7 +18,7 @@ import {
   EnterpriseGrant,
   type EnterpriseGrantOptions,
 } from "./machine-grants.ts";
-import { MemoryTokens, type TokenStore } from "./store.ts";
+import { MemoryTokens, type TokenStore, telling } from "./store.ts";
 
 export interface TokenOptions extends AskingOptions {
   /** Where tokens and registrations are kept. @default in memory, for this object alone */
@@ -43,8 +43,17 @@ export interface ClientCredentialsOptions extends TokenOptions {
 }
 
 export interface WorkloadOptions extends TokenOptions {
-  /** The JWT that the platform gives to the program. */
+  /**
+   * The JWT that the platform gives to the program. One that is made beforehand goes to the
+   * authorization server in its `aud` alone, unless `issuer` says who may have it.
+   */
   readonly assertion: AssertionSource;
+  /**
+   * The issuer that the assertion is for, letter by letter. Give it wherever you can: a server could
+   * name an authorization server of its own choice, and have the assertion sent there.
+   * @default that of `client`
+   */
+  readonly issuer?: string | undefined;
   /** @default none: the assertion says it all */
   readonly client?: KnownClient | undefined;
 }
@@ -78,7 +87,8 @@ export function clientCredentials(options: ClientCredentialsOptions): ClientAuth
 
 /** The platform that a program runs on vouches for it: no secret has to be kept anywhere. */
 export function workloadIdentity(options: WorkloadOptions): ClientAuth {
-  return new TokenAuth(options, () => new AssertionGrant(options.client, options.assertion));
+  const { client, assertion, issuer = client?.issuer } = options;
+  return new TokenAuth(options, () => new AssertionGrant(client, assertion, issuer));
 }
 
 /** An organization's identity provider decides which servers its people may use. */
@@ -103,7 +113,7 @@ class TokenAuth implements ClientAuth {
   ) {
     this.extensions = extension === undefined ? undefined : { [extension]: {} };
     this.#options = options;
-    this.#store = options.store ?? new MemoryTokens();
+    this.#store = telling(options.store ?? new MemoryTokens());
     this.#grant = grant;
   }
 
